@@ -1,0 +1,37 @@
+"""The root of the exception tree. Each error lives beside the code that raises it and carries its facts."""
+
+
+class KbError(Exception):
+    """A failure the user can act on. Printed as "fatal: <message>" and, where there is one, "hint: <hint>".
+
+    `exit_code` is the process's exit status: 1 for "the answer is no", 128 for the rest, 129 for misuse.
+    """
+
+    exit_code = 128
+    hint = ""
+
+
+class UsageError(KbError):
+    """The command line is wrong."""
+
+    exit_code = 129
+
+
+class NotFound(KbError):
+    """What was named does not exist. The answer is no."""
+
+    exit_code = 1
+
+
+class Damaged(KbError):
+    """Stored bytes do not pass their check."""
+
+
+class NewerFormat(KbError):
+    """Written by a later git-kb. `what` names the file, `version` its format number."""
+
+    hint = "upgrade git-kb to read it"
+
+    def __init__(self, what: str, version: object):
+        self.what, self.version = what, version
+        super().__init__(f"'{what}' has format {version}, which this git-kb does not know")
