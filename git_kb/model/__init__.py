@@ -1,0 +1,1 @@
+"""What things are: frozen data and pure functions. Imports the standard library alone."""

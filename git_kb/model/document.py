@@ -1,0 +1,147 @@
+"""Documents: their names, their manifests as data. docs/format-manifest.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+from unicodedata import category, normalize
+
+FORMAT = 1
+FRONT_MATTER = "front-matter"
+MAX_DOCID_BYTES = 150
+RESERVED_FIRST = ("url", "stdin", "generated")
+WINDOWS_NAMES = frozenset(["con", "prn", "aux", "nul", *(f"com{i}" for i in range(1, 10)), *(f"lpt{i}" for i in range(1, 10))])
+
+
+@dataclass(frozen=True, slots=True)
+class SectionRow:
+    """One `[[sections]]` table. Lines and bytes are lengths; `Manifest.spans` gives positions."""
+
+    kbid: str
+    chunk: str
+    source_key: str
+    n_lines: int
+    n_bytes: int
+    heading: tuple[str, ...] = ()
+    type: str = ""
+    role: str = ""
+    part: int = 1
+    supersedes: str = ""
+    extra: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One document. `extra` holds keys this version does not know, in file order."""
+
+    docid: str
+    title: str
+    source: str
+    blob: str
+    type: str
+    sections: tuple[SectionRow, ...]
+    moved_from: str = ""
+    encoding: str = ""
+    chunker: str = ""
+    tier: str = ""
+    tags: tuple[str, ...] = ()
+    extra: tuple[tuple[str, Any], ...] = field(default=())
+
+    def spans(self) -> list[tuple[int, int, int]]:
+        """Return (first line from 1, first byte, byte after the last) of each section row, in order."""
+        line, offset, spans = 1, 0, []
+        for row in self.sections:
+            spans.append((line, offset, offset + row.n_bytes))
+            line += row.n_lines
+            offset += row.n_bytes
+        return spans
+
+    def row_type(self, row: SectionRow) -> str:
+        """Return the MIME type of a row's section."""
+        return row.type or self.type
+
+
+def source_keys(source: str, headings: Iterable[Sequence[str]]) -> list[str]:
+    """Return the source_key of each section of one document, given its heading paths in order."""
+    taken: set[str] = set()
+    keys = []
+    for path in headings:
+        whole = "\0".join(path)
+        key = _key(source, path[-1] if path else "")
+        if key in taken:
+            key = _key(source, whole)
+        n = 2
+        while key in taken:
+            key = _key(source, f"{whole}\0#{n}")
+            n += 1
+        taken.add(key)
+        keys.append(key)
+    return keys
+
+
+def _key(source: str, heading: str) -> str:
+    return sha256(f"{source}\0{heading}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def docid_of_path(path: bytes) -> str:
+    """Return the docid of a repository path. Depends on the path alone; docs/format-manifest.md, "docid"."""
+    try:
+        text = path.decode()
+        exact = True
+    except UnicodeDecodeError:
+        text = path.decode("utf-8", "replace")
+        exact = False
+    parts = text.split("/")
+    exact = exact and normalize("NFC", text) == text and parts[0] not in RESERVED_FIRST and not any(map(_ambiguous, parts))
+    slug = "--".join("".join(c if _plain(c) else "_" for c in normalize("NFC", p)) for p in parts)
+    if exact and len(slug.encode()) <= MAX_DOCID_BYTES:
+        return slug
+    if slug.startswith("-"):
+        slug = "_" + slug[1:]
+    digest = "~" + sha256(path).hexdigest()[:8]
+    cut = slug.encode()[: MAX_DOCID_BYTES - len(digest)].decode("utf-8", "ignore")
+    return cut + digest
+
+
+def _plain(char: str) -> bool:
+    return char in "._-+" or category(char)[0] in "LNM"
+
+
+def _ambiguous(part: str) -> bool:
+    """Return whether a path component cannot be told from others once it stands in a docid."""
+    return (
+        "--" in part
+        or part[:1] in ("-", "")
+        or part[-1:] in ("-", ".")
+        or part.partition(".")[0].lower() in WINDOWS_NAMES
+        or not all(map(_plain, part))
+    )
+
+
+def source_of_path(path: bytes) -> str:
+    """Return the manifest's `source` for a repository path."""
+    try:
+        text = path.decode()
+        if not text.startswith("bytes:"):
+            return text
+    except UnicodeDecodeError:
+        pass
+    return "bytes:" + "".join(chr(b) if 0x20 < b < 0x7F and b != 0x25 else f"%{b:02X}" for b in path)
+
+
+def path_of_source(source: str) -> bytes | None:
+    """Return the repository path of a `source`, or None when it is a URL or is not safe to use."""
+    if "://" in source:
+        return None
+    if source.startswith("bytes:"):
+        from urllib.parse import unquote_to_bytes
+
+        path = unquote_to_bytes(source[6:])
+    else:
+        path = source.encode("utf-8", "surrogatepass")
+    parts = path.split(b"/")
+    if any(p in (b"", b".", b"..") or p.lower() == b".git" or b"\0" in p for p in parts):
+        return None
+    return path
