@@ -1,0 +1,1 @@
+"""Git itself: objects, refs, trees, work tree, behind one protocol with two bodies."""

@@ -1,0 +1,172 @@
+"""Where am I: the repository around a directory, as git itself sees it.
+
+On the search path: one git process, no imports to speak of.
+"""
+
+from __future__ import annotations
+
+import os
+
+from git_kb.errors import KbError
+from git_kb.repo.spawn import run_git
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# `git rev-parse` echoes flags it does not know, so this one separates answers that may hold line ends (paths).
+MARK = "--kb-mark"
+FACTS = ["--is-bare-repository", "--is-shallow-repository", "--is-inside-work-tree", "--show-object-format", "--show-ref-format"]
+PATHS = ["--git-dir", "--git-common-dir", "--show-prefix", "--show-cdup"]
+
+
+class NoRepository(KbError):
+    """Git finds no repository here, or refuses the one it finds. The message is git's own."""
+
+    def __init__(self, cwd: str, status: int, stderr: bytes):
+        self.cwd, self.status = cwd, status
+        text = os.fsdecode(stderr).strip()
+        super().__init__(text.removeprefix("fatal: ") or f"git rev-parse in '{cwd}' ended with status {status}")
+
+
+class NeedsWorkTree(KbError):
+    """What was asked needs files on disk, and a bare repository (or the inside of `.git`) has none."""
+
+    def __init__(self, git_dir: str):
+        self.git_dir = git_dir
+        super().__init__("this operation must be run in a work tree")
+
+
+class Place:
+    """One repository and where we stand in it. Paths are absolute `str`, with undecodable bytes as `os.fsdecode` has them.
+
+    work_tree: top of the work tree; None in a bare repository and inside `.git`.
+    prefix: path from the top to where we stand, b"" or ending in b"/".
+    object_format: "sha1" or "sha256". ref_format: "files" or "reftable".
+    env: the environment git was asked in; None is the process's own.
+    """
+
+    __slots__ = (
+        "common_dir",
+        "cwd",
+        "env",
+        "git_dir",
+        "is_bare",
+        "is_shallow",
+        "object_format",
+        "prefix",
+        "ref_format",
+        "work_tree",
+    )
+
+    def __init__(
+        self,
+        *,
+        git_dir: str,
+        common_dir: str,
+        work_tree: str | None,
+        prefix: bytes = b"",
+        object_format: str = "sha1",
+        ref_format: str = "files",
+        is_bare: bool = False,
+        is_shallow: bool = False,
+        cwd: str = "",
+        env: Mapping[str, str] | None = None,
+    ):
+        self.git_dir, self.common_dir, self.work_tree, self.prefix = git_dir, common_dir, work_tree, prefix
+        self.object_format, self.ref_format, self.is_bare, self.is_shallow = object_format, ref_format, is_bare, is_shallow
+        self.cwd, self.env = cwd, env
+
+    def __repr__(self) -> str:
+        return f"Place(git_dir={self.git_dir!r}, work_tree={self.work_tree!r})"
+
+    @property
+    def kb_dir(self) -> str:
+        """Our own directory, shared by all work trees. It may not exist yet."""
+        return self.common_dir + "/kb"
+
+    @property
+    def worktree_id(self) -> str:
+        """The name of a linked work tree, "" for the main one."""
+        return "" if self.git_dir == self.common_dir else os.path.basename(self.git_dir)
+
+    @property
+    def objects_dir(self) -> str:
+        """Where new objects go; GIT_OBJECT_DIRECTORY moves it (as git does in a receiving push)."""
+        moved = (os.environ if self.env is None else self.env).get("GIT_OBJECT_DIRECTORY")
+        return os.path.join(self.git_cwd, moved) if moved else self.common_dir + "/objects"
+
+    @property
+    def alternates(self) -> list[str]:
+        """Object directories that GIT_ALTERNATE_OBJECT_DIRECTORIES adds; `objects/info/alternates` needs no help."""
+        listed = (os.environ if self.env is None else self.env).get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "")
+        return [os.path.join(self.git_cwd, path) for path in listed.split(os.pathsep) if path]
+
+    @property
+    def oid_hex_length(self) -> int:
+        """Hex digits in an object id."""
+        return 64 if self.object_format == "sha256" else 40
+
+    @property
+    def git_cwd(self) -> str:
+        """Where git commands for this repository run, so that the paths they take and give count from the top."""
+        return self.work_tree or self.git_dir
+
+    def git_env(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return the environment that makes git use this repository, whatever the current directory. `extra` goes on top.
+
+        GIT_OPTIONAL_LOCKS=0: a reader must not take `index.lock` under a user's command.
+        """
+        env = dict(os.environ if self.env is None else self.env)
+        env["GIT_OPTIONAL_LOCKS"] = "0"
+        env["GIT_DIR"] = self.git_dir
+        if self.work_tree is None:
+            env.pop("GIT_WORK_TREE", None)
+        else:
+            env["GIT_WORK_TREE"] = self.work_tree
+        return {**env, **extra} if extra else env
+
+
+def discover(cwd: str, env: Mapping[str, str] | None = None) -> Place:
+    """Return the repository that git finds from `cwd`. Raises NoRepository with git's own words (dubious ownership too)."""
+    status, out, err = run_git(
+        ["rev-parse", "--path-format=absolute", *FACTS, MARK, PATHS[0], MARK, PATHS[1], MARK, PATHS[2], MARK, PATHS[3]],
+        cwd=cwd,
+        env=env,
+    )
+    if status != 0:
+        raise NoRepository(cwd, status, err)
+    parts = out.split(b"%s\n" % MARK.encode())
+    facts = parts[0].split(b"\n")
+    if len(parts) != 5 or len(facts) != len(FACTS) + 1:
+        raise NoRepository(cwd, status, b"git rev-parse gave an answer that makes no sense: " + out)
+    git_dir, common_dir, cdup = (_line(parts[i]) for i in (1, 2, 4))
+    return Place(
+        git_dir=os.fsdecode(git_dir),
+        common_dir=os.fsdecode(common_dir),
+        work_tree=_work_tree(cwd, facts, cdup if parts[4] else None),
+        prefix=_line(parts[3]),
+        object_format=facts[3].decode(),
+        # Before 2.44 git echoes the flag; then it knows loose and packed files alone.
+        ref_format="files" if facts[4].startswith(b"--") else facts[4].decode(),
+        is_bare=facts[0] == b"true",
+        is_shallow=facts[1] == b"true",
+        cwd=cwd,
+        env=env,
+    )
+
+
+def _line(part: bytes) -> bytes:
+    return part.removesuffix(b"\n")
+
+
+def _work_tree(cwd: str, facts: list[bytes], cdup: bytes | None) -> str | None:
+    """Return the top of the work tree from `--show-cdup`.
+
+    That is "../" times the depth inside the work tree, an absolute path outside of it, and no line at all when there is none.
+    """
+    if cdup is None or facts[0] == b"true":
+        return None
+    if facts[2] == b"true":
+        return os.path.normpath(os.path.join(os.path.realpath(cwd), os.fsdecode(cdup)))
+    return os.fsdecode(cdup) if os.path.isabs(cdup) else None
