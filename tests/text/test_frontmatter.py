@@ -1,0 +1,162 @@
+"""Front matter: what counts, where it ends, what it says."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from git_kb.text.frontmatter import RefusedYaml, _load_simple_yaml, _load_yaml, read_front_matter
+
+
+@pytest.mark.parametrize(
+    ("block", "kind"),
+    [
+        ("---\ntitle: x\n---\n", "yaml"),
+        ("---\ntitle: x\n...\n", "yaml"),
+        ("---\r\ntitle: x\r\n---\r\n", "yaml"),
+        ("---\rtitle: x\r---\r", "yaml"),
+        ("\ufeff---\ntitle: x\n--- \t\n", "yaml"),
+        ("---\n---\n", "yaml"),
+        ("---\n# a comment alone\n---\n", "yaml"),
+        ("---\nHello\n---\n", "yaml"),
+        ("---\n- a\n- b\n---\n", "yaml"),
+        ("---\ntitle: Foo: bar\ntags: [a\n---\n", "yaml"),
+        ("---\ntitle: !!python/name:os.system\n---\n", "yaml"),
+        ('+++\ntitle = "T"\n[p]\na = 1\n+++\n', "toml"),
+        ("+++\ntitle = \n+++\n", "toml"),
+        ('{\n  "title": "J"\n}\n', "json"),
+    ],
+)
+def test_front_matter(block, kind):
+    front = read_front_matter(block + "\n# Doc\n")
+    assert front is not None
+    assert (front.kind, front.end, front.type) == (kind, len(block), f"application/{kind}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# x\n",
+        "\n---\ntitle: x\n---\n",
+        "---\ntitle: never closed\n\n# Doc\n",
+        "---\n\n# Starts with a rule\n\ntext\n\n---\n\nfoo\n",
+        "---\n\n# a rule: then\n\nthis: that: no YAML\n\n---\n",
+        "---\nSome prose.\n\nMore of it.\n\n---\n",
+        "----\ntitle: x\n----\n",
+        "--- # x\ntitle: x\n---\n",
+        "---\n# Heading\nprose\n---\n",
+        " ---\ntitle: x\n---\n",
+        "---\ntitle: x\n ---\n",
+        "+++\nno toml\n+++\n",
+        "{{< shortcode >}}\n",
+        '{"a": 1} text\n',
+        "{}\n",
+        "[1]\n",
+    ],
+)
+def test_no_front_matter(text):
+    assert read_front_matter(text) is None
+
+
+def test_scalars_keep_their_spelling():
+    front = read_front_matter(
+        '---\ntitle: 2024-01-15\nid: 0123\ncountry: NO\nver: 1.10\nat: 12:34:56\nempty:\nlist: [2024-01-15, yes, ~, true, 1e3, "~"]\nno: &x {b: false}\n---\n'
+    )
+    assert front.title == "2024-01-15"
+    assert dict(front.rest()) == {
+        "id": "0123",
+        "country": "NO",
+        "ver": "1.10",
+        "at": "12:34:56",
+        "empty": "",
+        "list": '["2024-01-15", "yes", null, true, "1e3", "~"]',
+        "no": '{"b": false}',
+    }
+
+
+def test_toml_and_json_are_plain_data():
+    front = read_front_matter('+++\ntitle = "T"\nver = 1.10\nat = 2024-01-15\nn = 3\n+++\n')
+    assert dict(front.rest()) == {"ver": "1.10", "at": "2024-01-15", "n": "3"}
+    front = read_front_matter('{"title": " a\\n b ", "tags": ["x", "#y"], "n": {"a": [1]}}\n')
+    assert (front.title, front.tags, front.rest()) == ("a b", ("x", "y"), (("n", '{"a": [1]}'),))
+
+
+@pytest.mark.parametrize(
+    ("line", "tags"),
+    [
+        ("tags: [b, a, b]", ("a", "b")),
+        ("tags: x, 'y z'", ("'y z'", "x")),
+        ("tags:", ()),
+        ("keywords: [k]\ntag: t", ("k", "t")),
+        ("tags: {a: 1}", ()),
+    ],
+)
+def test_tags(line, tags):
+    assert read_front_matter(f"---\n{line}\n---\n").tags == tags
+
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{b}: &{b} [{','.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefg", "bcdefgh", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("block", "reason"),
+    [
+        (BOMB, "aliases repeat too much"),
+        ("a: &a [*a]\n", "an alias inside what it names"),
+        ("a: " + "[" * 500 + "]" * 500 + "\n", "nested too deeply"),
+        ("a: !!python/object/apply:os.system [x]\n", "is not allowed"),
+        ("a: !custom y\n", "is not allowed"),
+        ("a: b\n? [c]\n: d\n", "a key is a list"),
+        ("a: b\n\tc: d\n", "line"),
+    ],
+)
+def test_refused_yaml_is_front_matter_without_metadata(block, reason):
+    front = read_front_matter(f"---\n{block}---\n")
+    assert front.metadata == {}
+    assert reason in front.warnings[0]
+
+
+def test_a_repeated_key_is_a_warning():
+    front = read_front_matter("---\ntitle: one\ntitle: two\n---\n")
+    assert front.title == "two"
+    assert "'title' more than once" in front.warnings[0]
+
+
+PIECES = ["title", "a", "k.x", "-", ": ", ":", " ", "\n", "\n", '"', "'", "[", "]", "[]", ", ", "#", " #", "yes", "null", "~", "1.10", "<<", "é", "\u2028"] + [
+    "\x85", "&a", "*a", "!x", "|", "key: v\n", 't: [a, "b c"]\n', "k:\n", "- a\n", "  - b c\n", "  - 'q'\n", "\t", "\ufeff", "{", "%"
+]  # fmt: skip
+
+
+@settings(max_examples=500)
+@given(st.lists(st.sampled_from(PIECES), max_size=9).map("".join))
+def test_the_short_cut_gives_what_yaml_gives(block):
+    simple = _load_simple_yaml(block)
+    if simple is not None:
+        assert _load_yaml(block) == (simple, ())
+
+
+def test_the_short_cut_is_taken():
+    block = "title: A b's: c\ndate: 2024-01-15\nn: null\ntags: [a, \"b, c\"]\nnone: []\nlist:\n  - x\n  - 'y: z'\n"
+    assert _load_simple_yaml(block) is None  # ": " inside a plain scalar
+    assert _load_simple_yaml(block.replace("s: c", "s:c#d")) == {
+        "title": "A b's:c#d",
+        "date": "2024-01-15",
+        "n": None,
+        "tags": ["a", "b, c"],
+        "none": [],
+        "list": ["x", "y: z"],
+    }
+
+
+@given(st.text(alphabet="-+{}\n\r: abc[]&*!\"'#\ufeff", max_size=40))
+def test_any_text(text):
+    front = read_front_matter(text)
+    assert front is None or 0 < front.end <= len(text)
+    try:
+        _load_yaml(text)
+    except (RefusedYaml, RecursionError):
+        pass
+    except Exception as e:
+        assert type(e).__module__.startswith("yaml")  # noqa: PT017

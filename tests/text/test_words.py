@@ -1,0 +1,100 @@
+"""Words and terms: the two splitters agree, and a word of a text always finds itself."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from git_kb.text.bulk import Vocabulary, find_words
+from git_kb.text.words import MAX_TERM_BYTES, is_unspaced, prepare, terms, word_terms, words
+
+PIECES = [
+    "getUserName",
+    "utf8",
+    "snake_case",
+    "URLs",
+    "重跑",
+    "日本語のテキスト",
+    "ภาษาไทย",
+    "हिन्दी",
+    "\u00ad",
+    "\u200b",
+    "\ufe0f",
+    "e\u0301",
+    "ß",
+    "İ",
+    "ﬁ",
+]
+texts = st.one_of(
+    st.text(), st.lists(st.one_of(st.sampled_from([*PIECES, " ", "-", "_", "$(", "base64,"]), st.text(max_size=4))).map("".join)
+)
+
+
+@given(texts)
+def test_both_splitters_give_the_same_words(text):
+    assert words(text) == find_words(text)
+
+
+@given(texts)
+def test_a_word_of_a_text_finds_itself(text):
+    there = set(terms(text))
+    for word in words(text):
+        assert set(terms(word)) <= there
+
+
+@given(texts)
+def test_preparing_twice_changes_nothing(text):
+    assert prepare(prepare(text)) == prepare(text)
+
+
+@given(texts)
+def test_terms_are_keys_of_a_tree(text):
+    assert all(0 < len(term.encode()) <= MAX_TERM_BYTES for term in terms(text))
+
+
+@given(texts)
+def test_a_token_string_has_one_character_a_term(text):
+    vocabulary = Vocabulary()
+    string = vocabulary.encode(text)
+    names = {char: term for term, char in vocabulary.codes.items()}
+    assert [names[char] for char in string] == terms(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("getUserName", ["getusernam", "get", "user", "name"]),
+        ("HTTPServer", ["httpserver", "http", "server"]),
+        ("utf8", ["utf8", "utf", "8"]),
+        ("snake_case", ["snake_cas", "snake", "case"]),
+        ("URLs", ["url"]),
+        ("__init__", ["init"]),
+        ("___", []),
+        ("Running", ["run"]),
+        ("soft\u00adhyphen", ["softhyphen"]),
+        ("日本語", ["日本", "本語"]),
+        ("日", ["日"]),
+        ("ภาษา", ["ภา", "าษ", "ษา"]),
+        ("重跑gen-itgc", ["重跑", "gen", "itgc"]),
+        ("हिन्दी", ["हिन्दी"]),
+        ("see $(image: 7fa93b2e4c8d1076a93b2e4c8d) here", ["see", "here"]),
+        ("a data:image/png;base64,iVBORw0KGgo= b", ["a", "b"]),
+    ],
+)
+def test_terms_of_known_texts(text, expected):
+    assert terms(text) == expected
+
+
+def test_a_long_word_is_cut_and_a_hash_stays_whole():
+    assert word_terms("x" * 5000) == ["x" * 64]
+    assert len(word_terms("0a1b2c3d4e5f6a7b8c9d")) == 1
+
+
+def test_runs_and_long_words_are_not_cached():
+    vocabulary = Vocabulary()
+    vocabulary.encode("plain 日本語テキスト " + "y" * 100)
+    assert set(vocabulary) == {"plain"}
+
+
+@given(st.characters())
+def test_unspaced_characters_lie_beyond_latin(char):
+    assert not (is_unspaced(char) and char < "\u0e00")
