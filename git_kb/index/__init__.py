@@ -1,0 +1,1 @@
+"""Segments and views under .git/kb: derived, immutable, rebuilt at will."""

@@ -1,0 +1,184 @@
+"""The container of segments and views: named areas on checksummed pages. docs/format-index.md, "Page files".
+
+On the search path.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from struct import Struct
+
+from xxhash import xxh3_64_digest, xxh3_64_intdigest
+
+from git_kb.errors import Damaged, NewerFormat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PAGE_SIZE = 4096
+FORMAT = 1
+#   offset  size  field
+#        0     8  magic
+#        8     4  format
+#       12     4  feature
+#       16     4  page_size
+#       20     4  n_areas
+#       24     8  size_bytes of the whole file
+#       32     8  offset of the checksum table
+#       40    16  reserved
+#       56     8  XXH3-64 of bytes 0..56 and the directory
+HEADER = Struct("<8sIIIIQQ16s")
+CHECK = Struct("<Q")
+AREA = Struct("<16sQQ")
+assert HEADER.size == 56
+assert AREA.size == 32
+
+
+class DamagedSegment(Damaged):
+    """A page failed its check. `path` is the file, `pgno` a page number from 0."""
+
+    hint = "the index is only a cache; run 'git kb index --rebuild'"
+
+    def __init__(self, path: str, pgno: int, why: str):
+        self.path, self.pgno, self.why = path, pgno, why
+        super().__init__(f"page {pgno} of '{path}' is damaged: {why}")
+
+
+class OtherFeature(Damaged):
+    """The file was made by another tokenizer generation, so it has to be made again."""
+
+    hint = "run 'git kb index'"
+
+    def __init__(self, path: str, feature: int):
+        self.path, self.feature = path, feature
+        super().__init__(f"'{path}' was made with tokenizer generation {feature}")
+
+
+def encode_pagefile(magic: bytes, feature: int, areas: Iterable[tuple[str, bytes | bytearray | memoryview]]) -> bytearray:
+    """Return the bytes of a page file."""
+    areas = list(areas)
+    directory = bytearray()
+    offset = PAGE_SIZE
+    for name, data in areas:
+        directory += AREA.pack(name.encode(), offset, len(data))
+        offset += -(-len(data) // PAGE_SIZE) * PAGE_SIZE
+    assert HEADER.size + CHECK.size + len(directory) <= PAGE_SIZE
+    n_pages = offset // PAGE_SIZE
+    header = HEADER.pack(magic, FORMAT, feature, PAGE_SIZE, len(areas), offset + 8 * n_pages, offset, bytes(16))
+    out = bytearray(header + CHECK.pack(xxh3_64_intdigest(header + directory)) + directory)
+    for _, data in areas:
+        out += bytes(-len(out) % PAGE_SIZE)
+        out += data
+    out += bytes(-len(out) % PAGE_SIZE)
+    view = memoryview(out)
+    checks = b"".join([xxh3_64_digest(view[at : at + PAGE_SIZE])[::-1] for at in range(0, n_pages * PAGE_SIZE, PAGE_SIZE)])
+    view.release()
+    out += checks
+    return out
+
+
+class PageFile:
+    """An open page file. Every page is checked when it is first read."""
+
+    __slots__ = ("_checked", "_checks", "_map", "areas", "feature", "path", "view")
+
+    def __init__(self, path: str, magic: bytes, feature: int | None, data: bytes | bytearray | None = None):
+        """Map the file, or take `data` for its bytes.
+
+        Raises FileNotFoundError, DamagedSegment, NewerFormat, and OtherFeature when its feature is not
+        `feature`.
+        """
+        self.path = path
+        self._map: mmap.mmap | None = None
+        if data is not None:
+            self.view = memoryview(data)
+            self._open(magic, feature, len(data))
+            return
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            size = os.fstat(fd).st_size
+            if size < PAGE_SIZE:
+                raise DamagedSegment(path, 0, f"the file has {size} bytes")
+            self._map = mmap.mmap(fd, size, access=mmap.ACCESS_READ)
+        finally:
+            os.close(fd)
+        self.view = memoryview(self._map)
+        try:
+            self._open(magic, feature, size)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, magic: bytes, feature: int | None, size: int) -> None:
+        found, version, self.feature, page_size, n_areas, size_bytes, table, _ = HEADER.unpack_from(self.view)
+        if found != magic:
+            raise DamagedSegment(self.path, 0, "it has no magic number")
+        if version > FORMAT:
+            raise NewerFormat(self.path, version)
+        end = HEADER.size + CHECK.size + n_areas * AREA.size
+        if version != FORMAT or page_size != PAGE_SIZE or end > PAGE_SIZE:
+            raise DamagedSegment(self.path, 0, "its header makes no sense")
+        directory = bytes(self.view[HEADER.size + CHECK.size : end])
+        (check,) = CHECK.unpack_from(self.view, HEADER.size)
+        if check != xxh3_64_intdigest(bytes(self.view[: HEADER.size]) + directory):
+            raise DamagedSegment(self.path, 0, "its header fails the check")
+        if size != size_bytes or table % PAGE_SIZE or size - table != table // PAGE_SIZE * 8:
+            raise DamagedSegment(self.path, 0, f"it has {size} bytes and should have {size_bytes}")
+        if feature is not None and self.feature != feature:
+            raise OtherFeature(self.path, self.feature)
+        self.areas = {name.rstrip(b"\0").decode(): (at, length) for name, at, length in AREA.iter_unpack(directory)}
+        if any(at % PAGE_SIZE or at + length > table for at, length in self.areas.values()):
+            raise DamagedSegment(self.path, 0, "an area leaves the file")
+        self._checks = self.view[table:]
+        self._checked = bytearray(table // PAGE_SIZE)
+
+    def area(self, name: str) -> tuple[int, int]:
+        """Return (offset, length) of an area. Raises DamagedSegment."""
+        try:
+            return self.areas[name]
+        except KeyError:
+            raise DamagedSegment(self.path, 0, f"it has no area '{name}'") from None
+
+    def read(self, offset: int, length: int) -> memoryview:
+        """Return bytes of the file, checked. The view lives no longer than the file. Raises DamagedSegment."""
+        if length <= 0:
+            if length < 0 or offset < 0:
+                raise DamagedSegment(self.path, 0, "an offset makes no sense")
+            return self.view[:0]
+        first, last = offset // PAGE_SIZE, (offset + length - 1) // PAGE_SIZE
+        if last >= len(self._checked) or offset < 0:
+            raise DamagedSegment(self.path, last, "an offset leaves the file")
+        if first == last:
+            if not self._checked[first]:
+                self._check(first)
+        elif self._checked.find(0, first, last + 1) >= 0:
+            for pgno in range(first, last + 1):
+                if not self._checked[pgno]:
+                    self._check(pgno)
+        return self.view[offset : offset + length]
+
+    def _check(self, pgno: int) -> None:
+        page = self.view[pgno * PAGE_SIZE : (pgno + 1) * PAGE_SIZE]
+        if xxh3_64_digest(page)[::-1] != self._checks[8 * pgno : 8 * pgno + 8]:
+            raise DamagedSegment(self.path, pgno, "it fails its check")
+        self._checked[pgno] = 1
+
+    def read_area(self, name: str) -> memoryview:
+        """Return a whole area, checked."""
+        return self.read(*self.area(name))
+
+    def verify(self) -> None:
+        """Check every page. Raises DamagedSegment."""
+        self.read(0, len(self._checked) * PAGE_SIZE)
+
+    def close(self) -> None:
+        """Unmap. Views handed out before keep the map alive until they are gone."""
+        self._checks = None  # type: ignore[assignment]
+        self.view.release()
+        if self._map is not None:
+            try:
+                self._map.close()
+            except BufferError:
+                pass

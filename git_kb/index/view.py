@@ -1,0 +1,304 @@
+"""Views: which entries are live in one state of the knowledge base, and where each stands.
+docs/format-index.md, "Views".
+
+Reading is on the search path.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from struct import Struct
+
+from git_kb.index.pagefile import DamagedSegment, PageFile, encode_pagefile
+from git_kb.index.segment import ENTRY_SIZE
+from git_kb.text.words import GENERATION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from git_kb.index.segments import Segments
+
+MAGIC = b"GITKBVIW"
+#   entry id, document, first line, byte offset, byte length, strings offset, strings length, part, reserved
+ROW = Struct("<24sIIQIIIHH")
+#   strings offset, strings length, first row, rows
+DOCUMENT = Struct("<IIII")
+#   live entries, rows, documents, entries missing from all segments, tokens in heading, body, code of live
+# entries
+STATS = Struct("<IIIIQQQ")
+U32 = Struct("<I")
+assert ROW.size == 56
+
+
+class ViewRow:
+    """A section where it stands in a document. start, end: byte range in the source. line: 1-based first line."""
+
+    __slots__ = ("chunk", "doc", "end", "entry_id", "heading", "line", "part", "start", "type")
+
+    def __init__(
+        self,
+        entry_id: bytes,
+        doc: int,
+        line: int,
+        start: int,
+        end: int,
+        part: int,
+        chunk: str,
+        type: str,
+        heading: tuple[str, ...],
+    ):
+        self.entry_id, self.doc, self.line, self.start, self.end, self.part = entry_id, doc, line, start, end, part
+        self.chunk, self.type, self.heading = chunk, type, heading
+
+
+class ViewDocument:
+    """A document. `stamp`: what told its manifest from an older one; `rows`: range of row numbers."""
+
+    __slots__ = ("blob", "docid", "name", "rows", "source", "stamp", "tags", "tier", "title", "type")
+
+    def __init__(
+        self,
+        name: str,
+        stamp: bytes,
+        docid: str,
+        title: str,
+        source: str,
+        type: str,
+        tier: str,
+        blob: str,
+        tags: tuple[str, ...],
+        rows: range = range(0),
+    ):
+        self.name, self.stamp, self.docid, self.title, self.source = name, stamp, docid, title, source
+        self.type, self.tier, self.blob, self.tags, self.rows = type, tier, blob, tags, rows
+
+
+class View:
+    """An open view. Every read may raise DamagedSegment."""
+
+    __slots__ = (
+        "_documents",
+        "_masks",
+        "_order",
+        "_row_at",
+        "_strings",
+        "file",
+        "key",
+        "n_documents",
+        "n_live",
+        "n_missing",
+        "n_rows",
+        "segment_names",
+        "tokens",
+    )
+
+    def __init__(self, path: str, data: bytes | bytearray | None = None):
+        """Map the file, or take `data` for its bytes.
+
+        Raises FileNotFoundError, DamagedSegment, OtherFeature, NewerFormat.
+        """
+        self.file = PageFile(path, MAGIC, GENERATION, data)
+        try:
+            self.key = bytes(self.file.read_area("key"))
+            stats = self.file.read_area("stats")
+            if len(stats) != STATS.size:
+                raise DamagedSegment(path, 0, "its statistics are cut")
+            self.n_live, self.n_rows, self.n_documents, self.n_missing, *tokens = STATS.unpack(stats)
+            self.tokens = tuple(tokens)
+            sizes = (("rows", self.n_rows * ROW.size), ("order", 4 * self.n_rows), ("documents", self.n_documents * DOCUMENT.size))
+            for area, size in sizes:
+                if self.file.area(area)[1] != size:
+                    raise DamagedSegment(path, 0, f"its area '{area}' has the wrong size")
+            self._row_at = self.file.area("rows")[0]
+            self._order = self.file.area("order")[0]
+            self._documents = self.file.area("documents")[0]
+            self._strings = self.file.area("strings")
+            self.segment_names, self._masks = self._read_masks()
+        except BaseException:
+            self.file.close()
+            raise
+
+    @classmethod
+    def over(cls, path: str, data: bytes | bytearray) -> View:
+        """Return the view of bytes in memory; `path` is where it would be stored."""
+        return cls(path, data)
+
+    def _read_masks(self) -> tuple[list[str], dict[str, tuple[int, int]]]:
+        """Return segment names, and per segment (offset, length) of its mask.
+
+        a length of 0 means that all entries are live.
+        """
+        names = []
+        masks = {}
+        base, length = self.file.area("masks")
+        for line in bytes(self.file.read_area("masknames")).decode("ascii", "replace").splitlines():
+            name, _, place = line.partition(" ")
+            start, _, size = place.partition(" ")
+            if not start.isdigit() or not size.isdigit() or int(start) + int(size) > length:
+                raise DamagedSegment(self.file.path, 0, "a mask leaves its area")
+            names.append(name)
+            masks[name] = (base + int(start), int(size))
+        return names, masks
+
+    def mask(self, segment_name: str) -> bytes | None:
+        """Return one byte an entry of the segment, 1 for live.
+
+        None when all are. Raises KeyError for a segment unknown to the view.
+        """
+        offset, length = self._masks[segment_name]
+        return bytes(self.file.read(offset, length)) if length else None
+
+    def _texts(self, offset: int, length: int) -> list[str]:
+        base, size = self._strings
+        if offset + length > size:
+            raise DamagedSegment(self.file.path, 0, "a string leaves its area")
+        return str(self.file.read(base + offset, length), "utf-8", "surrogatepass").split("\0")
+
+    def row(self, number: int) -> ViewRow:
+        """Return one row, numbered in order of documents and their sections."""
+        id_, doc, line, start, size, at, length, part, _ = ROW.unpack(self.file.read(self._row_at + number * ROW.size, ROW.size))
+        chunk, type_, *heading = self._texts(at, length)
+        return ViewRow(id_, doc, line, start, start + size, part, chunk, type_, tuple(heading))
+
+    def _id_in_order(self, at: int) -> bytes:
+        (number,) = U32.unpack(self.file.read(self._order + 4 * at, 4))
+        return bytes(self.file.read(self._row_at + number * ROW.size, ENTRY_SIZE))
+
+    def rows_between(self, low: bytes, high: bytes) -> list[ViewRow]:
+        """Return the rows whose entry id begins with something from `low` on and below `high`, by id, then
+        document.
+        """
+        at = bisect_left(range(self.n_rows), low, key=self._id_in_order)
+        found = []
+        while at < self.n_rows and self._id_in_order(at) < high:
+            (number,) = U32.unpack(self.file.read(self._order + 4 * at, 4))
+            found.append(self.row(number))
+            at += 1
+        return found
+
+    def rows_of(self, entry_id: bytes) -> list[ViewRow]:
+        """Return the rows of an entry, by document; empty when it is not live."""
+        return self.rows_between(entry_id, entry_id + b"\0")
+
+    def document(self, number: int) -> ViewDocument:
+        """Return one document; they are numbered in order of file name."""
+        if not 0 <= number < self.n_documents:
+            raise DamagedSegment(self.file.path, 0, "a row names no document")
+        at, length, first, n = DOCUMENT.unpack(self.file.read(self._documents + number * DOCUMENT.size, DOCUMENT.size))
+        texts = self._texts(at, length)
+        if len(texts) < 8:
+            raise DamagedSegment(self.file.path, 0, "a document is cut")
+        name, stamp, docid, title, source, type_, tier, blob, *tags = texts
+        return ViewDocument(
+            name, bytes.fromhex(stamp), docid, title, source, type_, tier, blob, tuple(tags), range(first, first + n)
+        )
+
+    def documents(self) -> Iterator[ViewDocument]:
+        """Yield all documents in order."""
+        for number in range(self.n_documents):
+            yield self.document(number)
+
+    def fits(self, segments: Segments) -> bool:
+        """Return whether the masks were made for these segments."""
+        return self.segment_names == segments.names
+
+    def close(self) -> None:
+        self.file.close()
+
+
+def encode_view(key: bytes, documents: Iterable[tuple[ViewDocument, list[ViewRow]]], segments: Segments) -> bytearray:
+    """Return the bytes of a view. Documents in order of file name, each with its rows in order."""
+    from array import array
+
+    strings = bytearray()
+    rows = bytearray()
+    table = bytearray()
+    ids: list[bytes] = []
+
+    def put(texts: Iterable[str]) -> tuple[int, int]:
+        at = len(strings)
+        strings.extend("\0".join([t.replace("\0", " ") for t in texts]).encode("utf-8", "surrogatepass"))
+        return at, len(strings) - at
+
+    n_documents = 0
+    for d, place in documents:
+        texts = (d.name, d.stamp.hex(), d.docid, d.title, d.source, d.type, d.tier, d.blob, *d.tags)
+        table += DOCUMENT.pack(*put(texts), len(ids), len(place))
+        for r in place:
+            at, length = put((r.chunk, r.type, *r.heading))
+            rows += ROW.pack(
+                r.entry_id, n_documents, min(r.line, 0xFFFFFFFF), r.start, r.end - r.start, at, length, min(r.part, 0xFFFF), 0
+            )
+            ids.append(r.entry_id)
+        n_documents += 1
+    order = array("I", sorted(range(len(ids)), key=ids.__getitem__))
+    live = set(ids)
+    masks, names, tokens, n_found = _masks(live, segments)
+    stats = STATS.pack(n_found, len(ids), n_documents, len(live) - n_found, *tokens)
+    from git_kb.index.build import _little
+
+    areas: list[tuple[str, bytes | bytearray]] = [
+        ("key", key),
+        ("stats", stats),
+        ("documents", table),
+        ("rows", rows),
+        ("order", _little(order)),
+        ("strings", strings),
+        ("masknames", names),
+        ("masks", masks),
+    ]
+    return encode_pagefile(MAGIC, GENERATION, areas)
+
+
+def _masks(live: set[bytes], segments: Segments) -> tuple[bytes, bytes, list[int], int]:
+    """Return (masks, mask directory, tokens per field of live entries, live entries that some segment holds)."""
+    from itertools import compress
+
+    masks = bytearray()
+    lines = []
+    tokens = [0, 0, 0]
+    n_found = 0
+    # An entry that two segments hold (a merge was cut short) is live in the first alone, or it would count
+    # and rank twice.
+    left = set(live)
+    for segment in segments:
+        ids = segment.entry_ids()
+        mask = bytes(map(left.__contains__, ids))
+        left.difference_update(ids)
+        n_here = mask.count(1)
+        n_found += n_here
+        whole = n_here == len(mask)
+        for field in range(3):
+            lengths = segment.lengths[field]
+            tokens[field] += segment.tokens[field] if whole else sum(compress(lengths, mask))
+        lines.append(f"{segment.name} {len(masks)} {0 if whole else len(mask)}\n")
+        if not whole:
+            masks += mask
+    return bytes(masks), "".join(lines).encode(), tokens, n_found
+
+
+def refit_view(view: View, segments: Segments) -> bytearray:
+    """Return the bytes of the same view with masks and statistics for other segments. No manifest is read."""
+    row_at, n = view._row_at, view.n_rows
+    ids = {bytes(view.file.read(row_at + i * ROW.size, ENTRY_SIZE)) for i in range(n)}
+    masks, names, tokens, n_found = _masks(ids, segments)
+    stats = STATS.pack(n_found, n, view.n_documents, len(ids) - n_found, *tokens)
+    kept = {name: bytes(view.file.read_area(name)) for name in ("documents", "rows", "order", "strings")}
+    areas = [("key", view.key), ("stats", stats), *kept.items(), ("masknames", names), ("masks", masks)]
+    return encode_pagefile(MAGIC, GENERATION, areas)
+
+
+def entry_ids(view: View) -> Iterator[bytes]:
+    """Yield the entry id of each row, in order."""
+    for number in range(view.n_rows):
+        yield bytes(view.file.read(view._row_at + number * ROW.size, ENTRY_SIZE))
+
+
+def write_view(path: str, data: bytes | bytearray) -> None:
+    """Store a view's bytes under their final name at once. It is a cache, so it is not synced."""
+    from git_kb.repo.lockfile import atomic_write
+
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    atomic_write(path, bytes(data), fsync=False)

@@ -1,0 +1,124 @@
+"""Search: from a view and a query string to hits with their place in a document, content and snippet.
+
+On the search path.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from git_kb.model.section import kbid_text
+from git_kb.search.query import parse_query
+from git_kb.search.rank import DEFAULTS, search
+from git_kb.search.snippet import make_snippet
+from git_kb.store.content import read_contents
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from git_kb.index.segments import Segments
+    from git_kb.index.view import View, ViewDocument, ViewRow
+    from git_kb.repo.discover import Place
+    from git_kb.search.rank import Hit, Parameters
+    from git_kb.search.snippet import Snippet
+
+ID_SIZE = 16
+
+
+class Filters:
+    """What a hit's document has to be. Empty fields allow all. path: prefix of the source path."""
+
+    __slots__ = ("docid", "path", "tags", "type")
+
+    def __init__(self, tags: tuple[str, ...] = (), type: str = "", path: str = "", docid: str = ""):
+        self.tags, self.type, self.path, self.docid = tags, type, path, docid
+
+    def __bool__(self) -> bool:
+        return bool(self.tags or self.type or self.path or self.docid)
+
+    def takes(self, document: ViewDocument) -> bool:
+        """Return whether the document passes."""
+        return (
+            all(tag in document.tags for tag in self.tags)
+            and (not self.path or document.source == self.path or document.source.startswith(self.path.rstrip("/") + "/"))
+            and (not self.docid or document.docid.startswith(self.docid))
+        )
+
+
+class Found:
+    """One hit: where it stands (the first document that has it), what it says. `also`: further documents' ids."""
+
+    __slots__ = ("also", "confidence", "content", "document", "hit", "kbid", "row", "snippet")
+
+    def __init__(
+        self,
+        hit: Hit,
+        kbid: str,
+        row: ViewRow,
+        document: ViewDocument,
+        also: list[str],
+        content: str | None,
+        snippet: Snippet | None,
+        confidence: float,
+    ):
+        self.hit, self.kbid, self.row, self.document, self.also = hit, kbid, row, document, also
+        self.content, self.snippet, self.confidence = content, snippet, confidence
+
+    @property
+    def citation(self) -> str:
+        """`<docid>#<chunk id>`."""
+        return f"{self.document.docid}#{self.row.chunk}"
+
+
+class Answer:
+    """What a search found. time_s: how long it took, without opening the index."""
+
+    __slots__ = ("found", "query", "time_s", "total", "total_is_exact")
+
+    def __init__(self, found: list[Found], query: str, total: int, total_is_exact: bool, time_s: float):
+        self.found, self.query, self.total, self.total_is_exact, self.time_s = found, query, total, total_is_exact, time_s
+
+
+def find(
+    place: Place,
+    view: View,
+    segments: Segments,
+    text: str,
+    limit: int = 10,
+    offset: int = 0,
+    parameters: Parameters = DEFAULTS,
+    filters: Filters | None = None,
+) -> Answer:
+    """Return the best hits of a query. Raises DamagedSegment."""
+    start = perf_counter()
+    query = parse_query(text)
+    only = _chosen(view, filters) if filters else None
+    result = search(segments, view, query, limit, offset, parameters, only)
+    kbids = [kbid_text(hit.entry_id[:ID_SIZE]) for hit in result.hits]
+    contents = read_contents(place, list(dict.fromkeys(kbids)))
+    found = []
+    for hit, kbid in zip(result.hits, kbids, strict=True):
+        rows = view.rows_of(hit.entry_id)
+        if filters:
+            rows = [r for r in rows if filters.takes(view.document(r.doc))] or rows
+        if not rows:
+            continue
+        document = view.document(rows[0].doc)
+        also = [view.document(row.doc).docid for row in rows[1:]]
+        section = contents.get(kbid)
+        content = section.content.decode("utf-8", "replace") if section is not None else None
+        snippet = make_snippet(content, hit.terms) if content is not None else None
+        confidence = min(1.0, hit.score / result.best_possible) if result.best_possible else 0.0
+        found.append(Found(hit, kbid, rows[0], document, also, content, snippet, confidence))
+    return Answer(found, text, result.total, result.total_is_exact, perf_counter() - start)
+
+
+def _chosen(view: View, filters: Filters) -> set[bytes]:
+    """Return the ids of the entries that stand in a document that passes."""
+    chosen = set()
+    for document in view.documents():
+        if filters.takes(document):
+            for number in document.rows:
+                row = view.row(number)
+                if not filters.type or (row.type or document.type).startswith(filters.type):
+                    chosen.add(row.entry_id)
+    return chosen

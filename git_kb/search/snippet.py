@@ -1,0 +1,123 @@
+"""The piece of a section that shows best why it was found.
+
+On the search path.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+WIDTH = 200
+LONGEST = 100_000
+
+
+class Snippet:
+    """A line of text.
+
+    `ranges`: (start, end) of matches in it; `offset`: where it begins in the content, in characters.
+    """
+
+    __slots__ = ("offset", "ranges", "text")
+
+    def __init__(self, text: str, ranges: list[tuple[int, int]], offset: int):
+        self.text, self.ranges, self.offset = text, ranges, offset
+
+
+def make_snippet(content: str, terms: Iterable[str], width: int = WIDTH) -> Snippet:
+    """Return the window of about `width` characters with the most different terms (then the most matches, then
+    the earliest).
+    """
+    matches = find_matches(content, terms)
+    start = _best_start(matches, width)
+    begin = _word_start(content, max(0, start - width // 5)) if start else 0
+    end = min(len(content), begin + width)
+    if end < len(content):
+        space = content.rfind(" ", begin + width // 2, end + 1)
+        end = space if space > 0 else end
+    piece = content[begin:end]
+    text, places = _one_line(piece)
+    ranges = [(places[a - begin], places[b - begin]) for a, b, _ in matches if begin <= a and b <= end]
+    prefix = "…" if begin else ""
+    text = prefix + text + ("…" if end < len(content) else "")
+    return Snippet(text, [(a + len(prefix), b + len(prefix)) for a, b in _disjoint(ranges)], begin)
+
+
+def find_matches(content: str, terms: Iterable[str]) -> list[tuple[int, int, str]]:
+    """Return (start, end, term) of words that begin as a term does, in order. Stems are beginnings, nearly always."""
+    folded = content[:LONGEST].lower()
+    if len(folded) != len(content[:LONGEST]):
+        folded = content[:LONGEST]  # a lower case of another length would move all positions
+    matches = []
+    for term in terms:
+        needle = term if len(term) < 4 or not term.isalpha() else term.removesuffix("i")
+        spaced = term.isascii()
+        at = folded.find(needle)
+        while at >= 0:
+            end = at + len(needle)
+            if not spaced:
+                matches.append((at, end, term))
+            elif at == 0 or not folded[at - 1].isalnum():
+                while end < len(folded) and (folded[end].isalnum() or folded[end] == "_"):
+                    end += 1
+                # A stem loses a few letters, not half of the word.
+                if end - at <= len(term) + 5:
+                    matches.append((at, end, term))
+            at = folded.find(needle, at + 1 if not spaced else max(end, at + 1))
+    return sorted(matches)
+
+
+def _best_start(matches: list[tuple[int, int, str]], width: int) -> int:
+    best = (0, 0, 0)
+    start = 0
+    first = 0
+    counts: dict[str, int] = {}
+    for at, end, term in matches:
+        counts[term] = counts.get(term, 0) + 1
+        while end - matches[first][0] > width * 4 // 5 and matches[first][0] != at:
+            gone = matches[first][2]
+            counts[gone] -= 1
+            if not counts[gone]:
+                del counts[gone]
+            first += 1
+        value = (len(counts), sum(counts.values()), -matches[first][0])
+        if value > best:
+            best, start = value, matches[first][0]
+    return start
+
+
+def _word_start(content: str, at: int) -> int:
+    while at > 0 and content[at - 1].isalnum() and content[at].isalnum():
+        at -= 1
+    return at
+
+
+def _one_line(piece: str) -> tuple[str, list[int]]:
+    """Return (the text with runs of blanks as one space, position in it of each character of `piece` and of
+    its end).
+    """
+    out: list[str] = []
+    places = []
+    for char in piece:
+        places.append(len(out))
+        if not char.isspace():
+            out.append(char)
+        elif out and out[-1] != " ":
+            out.append(" ")
+    while out and out[-1] == " ":
+        out.pop()
+    places.append(len(out))
+    return "".join(out), [min(p, len(out)) for p in places]
+
+
+def _disjoint(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in ranges:
+        if start >= end:
+            continue
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
