@@ -1,0 +1,128 @@
+"""The world of one command: streams, environment, current directory, and the repository when it is asked for.
+
+On the search path, so it imports next to nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import BinaryIO, TextIO
+
+    from git_kb.repo.discover import Place
+    from git_kb.repo.lockfile import WriterLock
+    from git_kb.repo.protocol import Repository
+    from git_kb.store.freshness import Hooks
+
+
+class Env:
+    """What a command may touch of the outside. Tests make their own."""
+
+    def __init__(
+        self,
+        cwd: str,
+        environ: Mapping[str, str],
+        out: TextIO,
+        err: TextIO,
+        stdin: BinaryIO | None = None,
+    ):
+        self.cwd, self.environ, self.out, self.err, self._stdin = cwd, environ, out, err, stdin
+        self.quiet = False
+        self.n_warnings = 0
+        self._place: Place | None = None
+        self._repo: Repository | None = None
+
+    @property
+    def stdin(self) -> BinaryIO:
+        return self._stdin or sys.stdin.buffer
+
+    @property
+    def place(self) -> Place:
+        """The repository around the current directory. Raises NoRepository."""
+        if self._place is None:
+            from git_kb.repo.discover import discover
+
+            self._place = discover(self.cwd, self.environ)
+        return self._place
+
+    @property
+    def repo(self) -> Repository:
+        """Its objects and refs. Costs an import of a git library."""
+        if self._repo is None:
+            from git_kb.repo.open import open_repository
+
+            self._repo = open_repository(self.place, self.environ.get("GIT_KB_BACKEND"))
+        return self._repo
+
+    def now(self) -> float:
+        """The present in seconds since 1970; SOURCE_DATE_EPOCH fixes it."""
+        fixed = self.environ.get("SOURCE_DATE_EPOCH", "")
+        return float(fixed) if fixed.isdigit() else time.time()
+
+    def lock(self, operation: str, wait_s: float = 10.0) -> WriterLock:
+        """The writer's lock of this repository, to be used in a `with`.
+
+        Raises Locked, naming the holder, after `wait_s`.
+        """
+        from git_kb.repo.lockfile import WriterLock
+
+        return WriterLock(self.place.kb_dir + "/lock", operation, wait_s=wait_s, warn=self.warn)
+
+    def colour(self) -> bool:
+        """Whether to colour standard output.
+
+        on a terminal, or into a pager that git started; NO_COLOR turns it off.
+        """
+        environ = self.environ
+        if environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
+            return False
+        return self.out.isatty() or bool(environ.get("GIT_PAGER_IN_USE"))
+
+    def hooks(
+        self, operation: str, progress: Callable[[str, int, int], None] = lambda stage, done, total: None, jobs: int = 0
+    ) -> Hooks:
+        """What `store.freshness` needs of the outside. `jobs` 0: one worker process a processor, at most 4."""
+        from git_kb.store.freshness import Hooks
+
+        return Hooks(self.warn, self.note, lambda: self.lock(operation), progress, jobs or default_jobs())
+
+    def close(self) -> None:
+        if self._repo is not None:
+            self._repo.close()
+            self._repo = None
+
+    def warn(self, message: str) -> None:
+        self.n_warnings += 1
+        self.err.write(f"warning: {_visible(message)}\n")
+
+    def note(self, message: str) -> None:
+        """Say something that --quiet silences."""
+        if not self.quiet:
+            self.err.write(_visible(message) + "\n")
+
+
+def default_jobs() -> int:
+    """Return how many worker processes to use: one a processor that we may run on, at most 4."""
+    n = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(4, n)
+
+
+def process_env() -> Env:
+    """Return the world of this process. Names that are not text pass through the streams byte for byte."""
+    for stream in (sys.stdout, sys.stderr):
+        utf8 = (stream.encoding or "").lower().replace("-", "") == "utf8"
+        stream.reconfigure(errors="surrogateescape" if utf8 else "backslashreplace")  # type: ignore[union-attr]
+    return Env(os.getcwd(), os.environ, sys.stdout, sys.stderr)
+
+
+def _visible(text: str) -> str:
+    if text.isprintable():
+        return text
+    from git_kb.output.terminal import visible
+
+    return visible(text)

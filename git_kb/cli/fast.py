@@ -1,0 +1,59 @@
+"""The short way through `git kb search`: plain words, a current view, no argparse and no git library.
+
+Anything out of the ordinary returns None, and the long way (`cli/search.py`) does the same work.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from git_kb.cli.env import Env
+
+
+def quick_search(arguments: list[str], env: Env) -> int | None:
+    """Run `git kb search WORDS...
+
+    [--limit N]`, or return None when this is not such a command or the view has to be made.
+    """
+    parsed = parse_quickly(arguments)
+    if parsed is None:
+        return None
+    words, limit = parsed
+    place = env.place
+    if place.work_tree is None:
+        return None
+    from git_kb.index.pagefile import DamagedSegment
+    from git_kb.search.find import find
+    from git_kb.store.viewfile import current_view
+
+    opened = current_view(place)
+    if opened is None:
+        return None
+    try:
+        answer = find(place, *opened, " ".join(words), limit)
+    except DamagedSegment:
+        return None
+    if not answer.found:
+        return None
+    from git_kb.output.hits import render_hits
+
+    env.out.write(render_hits(answer, place.prefix, env.colour()))
+    return 0
+
+
+def parse_quickly(arguments: list[str]) -> tuple[list[str], int] | None:
+    """Return (words, limit) of a plain command line, None for any other."""
+    words: list[str] = []
+    limit = 10
+    at = 0
+    while at < len(arguments):
+        word = arguments[at]
+        if word == "--limit" and at + 1 < len(arguments) and arguments[at + 1].isdecimal() and arguments[at + 1].isascii():
+            limit = int(arguments[at + 1])
+            at += 2
+        elif word.startswith("-") or not word:
+            return None
+        else:
+            words.append(word)
+            at += 1
+    return (words, limit) if words and limit else None

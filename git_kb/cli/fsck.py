@@ -1,0 +1,47 @@
+"""git kb fsck: verify sections, manifests and segments, and that they fit together.
+
+Each section of the pool is hashed again; each manifest is read, its sections looked up, its byte ranges
+compared with the size of the source; each page of the index is checked. Exit status 1 when anything is
+wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from git_kb.cli.env import Env
+
+SUMMARY = "verify sections, manifests and segments"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from git_kb.cli.parser import add_view_arguments
+
+    add_view_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run(args: argparse.Namespace, env: Env) -> int:
+    from git_kb.output.terminal import visible
+    from git_kb.store.check import Counts, check
+    from git_kb.store.state import default_state
+
+    counts = Counts()
+    findings = list(check(env.repo, default_state(env.place, args.at, args.cached), counts))
+    if args.json:
+        import json
+
+        data = {
+            "ok": not findings,
+            "errors": [{"type": f.kind, "entity": f.entity, "detail": f.detail} for f in findings],
+            **{f"{k}_checked": v for k, v in asdict(counts).items()},
+        }
+        env.out.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+        return 1 if findings else 0
+    for finding in findings:
+        env.out.write(visible(f"{finding.kind} {finding.entity}: {finding.detail}") + "\n")
+    env.note(
+        f"checked {counts.sections} sections, {counts.documents} documents, {counts.segments} segments: {len(findings)} findings"
+    )
+    return 1 if findings else 0

@@ -1,0 +1,136 @@
+"""git kb ingest: bring files and directories into the knowledge base.
+
+Cuts each source into sections, stores the sections in refs/kb/sections and writes one manifest a source
+below kb/documents/ in the work tree. A source whose blob has not changed costs a lookup. Directories give
+what kb.config.json includes and git does not ignore; a file named here is taken whatever the patterns say.
+Nothing is staged or committed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from git_kb.cli.env import Env, default_jobs
+
+SUMMARY = "bring files and directories into the knowledge base"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", nargs="*", default=["."], help="files and directories (default: from here on down)")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="say what would be done, write nothing")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no summary, only warnings")
+    parser.add_argument("-v", "--verbose", action="store_true", help="name every source that was added, changed or skipped")
+    parser.add_argument(
+        "-j", "--jobs", type=int, default=0, metavar="N", help="worker processes (default: one a processor, at most 4)"
+    )
+    parser.add_argument("-f", "--force", action="store_true", help="cut again what has not changed")
+    parser.add_argument("--prune", action="store_true", help="drop the manifests of sources that no longer exist")
+    parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="add a tag to each document (repeatable)")
+    parser.add_argument("--tier", choices=["S", "A", "B"], help="set the tier of each document")
+    parser.add_argument("--title", help="title of the document (one source only)")
+    parser.add_argument("--no-index", action="store_true", help="leave indexing to the next search")
+    parser.add_argument("--json", action="store_true", help="the summary as one JSON object")
+    parser.add_argument("--progress", action=argparse.BooleanOptionalAction, default=None, help="show progress on standard error")
+
+
+def run(args: argparse.Namespace, env: Env) -> int:
+    from git_kb.cli.parser import BadArguments
+    from git_kb.cli.progress import Progress
+    from git_kb.ingest.ingest import Options, ingest
+    from git_kb.ingest.select import select_sources
+    from git_kb.store.documents import worktree_documents
+    from git_kb.store.state import check_root, worktree_config
+
+    env.quiet = args.quiet or args.json
+    if args.jobs < 0:
+        raise BadArguments("--jobs must not be negative", "git kb ingest [--jobs N] [PATH]...")
+    check_root(env.place)
+    config = worktree_config(env.place)
+    options = Options(
+        jobs=args.jobs or default_jobs(),
+        dry_run=args.dry_run,
+        prune=args.prune,
+        force=args.force or bool(args.tag or args.tier or args.title),
+        tags=tuple(args.tag),
+        tier=args.tier or "",
+        title=args.title or "",
+    )
+    progress = Progress(env, args.progress)
+
+    def work(beat: object) -> object:
+        documents = worktree_documents(env.place)
+        selection = select_sources(env.place, args.path, config, documents, env.warn, options.force)
+        if options.title and len(selection.work) != 1:
+            raise BadArguments(f"--title is for one source, here are {len(selection.work)}", "git kb ingest --title TITLE FILE")
+        return ingest(env.repo, selection, config, options, progress, beat)  # type: ignore[arg-type]
+
+    if args.dry_run:
+        summary = work(lambda: None)
+    else:
+        with env.lock("ingest") as lock:
+            summary = work(lock.refresh)
+    progress.clear()
+    _report(summary, args, env)
+    if not args.dry_run and not args.no_index:
+        from git_kb.store.freshness import fresh_view
+        from git_kb.store.state import StateName
+
+        view, segments = fresh_view(env.repo, StateName(), env.hooks("index", progress, args.jobs))
+        progress.clear()
+        view.close()
+        segments.close()
+    return 0
+
+
+def _report(summary: object, args: argparse.Namespace, env: Env) -> None:
+    from git_kb.ingest.ingest import Summary
+
+    assert isinstance(summary, Summary)
+    if args.json:
+        import json
+
+        env.out.write(json.dumps(_data(summary), ensure_ascii=False) + "\n")
+        return
+    for path, warning in summary.warnings:
+        env.warn(f"'{os.fsdecode(path)}': {warning}")
+    for path, reason in summary.skipped:
+        env.warn(f"skipped '{os.fsdecode(path)}': {reason}")
+    if args.verbose:
+        for mark, paths in (("new", summary.new), ("changed", summary.changed)):
+            for path in paths:
+                env.note(f"{mark} {os.fsdecode(path)}")
+    for old, new in summary.moved:
+        env.note(f"moved {old} -> {new}")
+    for source in summary.gone:
+        env.warn(f"source '{source}' is gone; 'git kb ingest --prune' drops its document")
+    for source in summary.pruned:
+        env.note(f"dropped {source}")
+    would = "would be " if args.dry_run else ""
+    parts = [
+        f"{len(summary.new)} new",
+        f"{len(summary.changed)} changed",
+        *([f"{len(summary.moved)} moved"] if summary.moved else []),
+        f"{summary.n_unchanged} unchanged",
+        f"{len(summary.skipped)} skipped",
+        *([f"{len(summary.gone)} gone"] if summary.gone else []),
+    ]
+    env.note(f"sources: {', '.join(parts)}; sections: {summary.n_sections} {would}cut, {summary.n_sections_new} {would}new")
+
+
+def _data(summary: object) -> dict[str, object]:
+    from git_kb.ingest.ingest import Summary
+
+    assert isinstance(summary, Summary)
+    return {
+        "new": [os.fsdecode(p) for p in summary.new],
+        "changed": [os.fsdecode(p) for p in summary.changed],
+        "moved": [{"from": old, "to": new} for old, new in summary.moved],
+        "unchanged": summary.n_unchanged,
+        "skipped": [{"path": os.fsdecode(p), "reason": r} for p, r in summary.skipped],
+        "warnings": [{"path": os.fsdecode(p), "warning": w} for p, w in summary.warnings],
+        "gone": summary.gone,
+        "pruned": summary.pruned,
+        "sections": summary.n_sections,
+        "sections_new": summary.n_sections_new,
+    }

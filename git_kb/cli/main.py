@@ -1,0 +1,190 @@
+"""`git kb`: find the verb, build its parser alone, run it, turn the outcome into an exit code as git has them."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from git_kb.errors import KbError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from types import ModuleType
+
+    from git_kb.cli.env import Env
+
+# Verb -> module below git_kb.cli. The order is that of the help.
+PORCELAIN = {
+    "init": "init",
+    "ingest": "ingest",
+    "search": "search",
+    "query": "query",
+    "show": "show",
+    "status": "status",
+    "log": "log",
+    "index": "index",
+    "fsck": "fsck",
+}
+PLUMBING = {
+    "hash-section": "hash_section",
+    "cat-section": "cat_section",
+    "ls-sections": "ls_sections",
+    "ls-documents": "ls_documents",
+    "chunk": "chunk",
+    "tokens": "tokens",
+}
+COMMANDS = {**PORCELAIN, **PLUMBING}
+
+FATAL, USAGE, INTERRUPTED, BROKEN_PIPE = 128, 129, 130, 141
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command line (without the program's name) and return its exit code. Entry point of `bin/git-kb`."""
+    arguments = sys.argv[1:] if argv is None else argv
+    from git_kb.cli.env import process_env
+
+    env = process_env()
+    try:
+        code = run(arguments, env)
+        env.out.flush()
+        env.err.flush()
+        return code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader is gone. Keep the interpreter from failing once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except OSError as e:
+        where = f" '{os.fsdecode(e.filename)}'" if e.filename else ""
+        sys.stderr.write(f"fatal: {(e.strerror or str(e)).lower()}{where}\n")
+        return FATAL
+    finally:
+        env.close()
+
+
+def main_verb(verb: str) -> int:
+    """Entry point of the dashed forms, `bin/git-kb-<verb>`."""
+    return main([verb, *sys.argv[1:]])
+
+
+def run(arguments: list[str], env: Env) -> int:
+    """Run one command line in a given world."""
+    try:
+        return _run(arguments, env)
+    except KbError as e:
+        env.err.write(f"{'error' if e.exit_code == 1 else 'fatal'}: {_safe(str(e))}\n")
+        if e.hint and _advice(env):
+            env.err.write(f"hint: {_safe(e.hint)}\n")
+        return e.exit_code
+
+
+def _run(arguments: list[str], env: Env) -> int:
+    rest = _global_options(list(arguments), env)
+    if not rest or rest[0] in ("-h", "--help", "help"):
+        return _help(rest[1:], env)
+    if rest[0] in ("--version", "version"):
+        from git_kb import __version__
+
+        env.out.write(f"git-kb version {__version__}\n")
+        return 0
+    verb = rest[0]
+    if verb not in COMMANDS:
+        raise UnknownVerb(verb)
+    if verb == "search":
+        from git_kb.cli.fast import quick_search
+
+        quick = quick_search(rest[1:], env)
+        if quick is not None:
+            return quick
+    module = command_module(verb)
+    parser = command_parser(verb, module)
+    args = parser.parse_args(rest[1:])
+    return int(module.run(args, env))
+
+
+class UnknownVerb(UsageError):
+    """There is no such command. The hint names the nearest ones."""
+
+    def __init__(self, verb: str):
+        from difflib import get_close_matches
+
+        self.verb = verb
+        near = get_close_matches(verb, COMMANDS, 3, 0.6)
+        self.hint = f"the most similar: {', '.join(near)}" if near else "'git kb -h' lists the commands"
+        super().__init__(f"'{verb}' is not a git kb command")
+
+
+class MissingValue(UsageError):
+    """A global option lacks its value."""
+
+    def __init__(self, option: str):
+        super().__init__(f"option '{option}' needs a value")
+
+
+def _global_options(rest: list[str], env: Env) -> list[str]:
+    """Take `-C DIR`, `--git-dir`, `--work-tree` off the front, as git does, and apply them."""
+    environ = dict(env.environ)
+    changed = False
+    while rest and rest[0].startswith("-"):
+        option, equals, value = rest[0].partition("=")
+        if option not in ("-C", "--git-dir", "--work-tree"):
+            break
+        del rest[0]
+        if not equals:
+            if not rest:
+                raise MissingValue(option)
+            value = rest.pop(0)
+        if option == "-C":
+            env.cwd = os.path.normpath(os.path.join(env.cwd, value))
+            if not os.path.isdir(env.cwd):
+                raise KbError(f"cannot change to '{value}': no such directory")
+        else:
+            environ["GIT_DIR" if option == "--git-dir" else "GIT_WORK_TREE"] = os.path.join(env.cwd, value)
+            changed = True
+    if changed:
+        env.environ = environ
+    return rest
+
+
+def command_module(verb: str) -> ModuleType:
+    """Return the module of a verb: SUMMARY, add_arguments(parser), run(args, env)."""
+    from importlib import import_module
+
+    return import_module(f"git_kb.cli.{COMMANDS[verb]}")
+
+
+def command_parser(verb: str, module: ModuleType) -> argparse.ArgumentParser:
+    """Return the parser of one verb."""
+    from git_kb.cli.parser import Parser
+
+    parser = Parser(prog=f"git kb {verb}", description=(module.__doc__ or "").partition("\n\n")[2] or f"{module.SUMMARY}.")
+    module.add_arguments(parser)
+    return parser
+
+
+def _help(topics: list[str], env: Env) -> int:
+    """`git kb -h`, `git kb help [VERB]`: short usage on stdout."""
+    if topics and topics[0] in COMMANDS:
+        env.out.write(command_parser(topics[0], command_module(topics[0])).format_help())
+        return 0
+    if topics:
+        raise UnknownVerb(topics[0])
+    env.out.write("usage: git kb [-C <dir>] [--git-dir <dir>] [--work-tree <dir>] <command> [<args>]\n")
+    for title, table in (("commands", PORCELAIN), ("for scripts", PLUMBING)):
+        env.out.write(f"\n{title}:\n")
+        for verb in table:
+            env.out.write(f"   {verb:14} {command_module(verb).SUMMARY}\n")
+    env.out.write("\n'git kb <command> -h' has its options; 'git help kb' is the manual.\n")
+    return 0
+
+
+def _advice(env: Env) -> bool:
+    return env.environ.get("GIT_ADVICE", "1") not in ("0", "false", "no")
+
+
+def _safe(text: str) -> str:
+    from git_kb.output.terminal import visible
+
+    return visible(text)

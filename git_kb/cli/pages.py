@@ -1,0 +1,40 @@
+"""Parsers for the manual pages: argparse-manpage calls one function a page when the package is built (setup.cfg)."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+from git_kb.cli.main import COMMANDS, PLUMBING, PORCELAIN, command_module, command_parser
+
+EXIT_STATUS = (
+    "Exit status: 0 done; 1 the answer is no (nothing found, no such section, findings); 128 fatal; 129 usage; 130 interrupted; "
+    "141 the reader of the output went away."
+)
+
+
+def suite() -> argparse.ArgumentParser:
+    """Return the parser behind git-kb(1)."""
+    text = ["git kb turns any git repository into a searchable, citable knowledge base.", ""]
+    parser = argparse.ArgumentParser(prog="git-kb", description="\n".join(text), epilog=EXIT_STATUS)
+    parser.add_argument("-C", metavar="DIR", help="run as if started in this directory")
+    parser.add_argument("--git-dir", metavar="DIR", help="the repository")
+    parser.add_argument("--work-tree", metavar="DIR", help="the top of the work tree")
+    parser.add_argument("--version", action="store_true", help="print the version")
+    for title, table in (("commands", PORCELAIN), ("plumbing", PLUMBING)):
+        group = parser.add_argument_group(title)
+        for verb in table:
+            group.add_argument(f"git-kb-{verb}(1)", nargs="?", help=command_module(verb).SUMMARY)
+    return parser
+
+
+def page(verb: str) -> argparse.ArgumentParser:
+    """Return the parser behind git-kb-<verb>(1)."""
+    parser = command_parser(verb, command_module(verb))
+    parser.prog = f"git-kb-{verb}"
+    parser.epilog = EXIT_STATUS
+    return parser
+
+
+# One function a verb, named as in setup.cfg: argparse-manpage takes names, not arguments.
+globals().update({f"page_{verb.replace('-', '_')}": partial(page, verb) for verb in COMMANDS})

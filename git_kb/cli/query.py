@@ -1,0 +1,43 @@
+"""git kb query: answer a question with citations.
+
+The answer is made of sentences that stand word for word in the best sections, each with its citation, file
+and line. What the question asks that nothing covers is listed under Gaps.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from git_kb.cli.env import Env
+
+SUMMARY = "answer a question with citations"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from git_kb.cli.parser import add_view_arguments
+
+    add_view_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="the same as one JSON document")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no notes on standard error")
+    parser.add_argument("question", nargs="+", help="the question")
+
+
+def run(args: argparse.Namespace, env: Env) -> int:
+    from git_kb.output.answers import answer_data, render_answer
+    from git_kb.search.answer import answer
+    from git_kb.store.freshness import fresh_view
+    from git_kb.store.state import default_state
+    from git_kb.store.viewfile import current_view
+
+    env.quiet = args.quiet or args.json
+    opened = None if args.at or args.cached or env.place.work_tree is None else current_view(env.place)
+    if opened is None:
+        opened = fresh_view(env.repo, default_state(env.place, args.at, args.cached), env.hooks("query"))
+    result = answer(env.place, *opened, " ".join(args.question))
+    if args.json:
+        import json
+
+        env.out.write(json.dumps(answer_data(result), ensure_ascii=False, indent=1) + "\n")
+    else:
+        env.out.write(render_answer(result, env.place.prefix))
+    return 0 if result.sentences else 1

@@ -1,0 +1,97 @@
+"""git kb search: rank the sections that match.
+
+Words are looked for in any order; "quoted words" must stand together; -word excludes; word* matches
+beginnings. Any text is a valid query. Use '--' before a query whose first word begins with a dash. Brings
+the index up to date first when it has to.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from git_kb.cli.env import Env
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from git_kb.search.rank import Parameters
+
+SUMMARY = "rank the sections that match"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from git_kb.cli.parser import add_view_arguments
+
+    add_view_arguments(parser)
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="at most N hits (default: 10)")
+    parser.add_argument("--offset", type=int, default=0, metavar="N", help="leave out the first N hits")
+    parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="only documents with this tag (repeatable)")
+    parser.add_argument("--type", default="", metavar="MIME", help="only sections of this type, or of types that begin so")
+    parser.add_argument("--path", default="", metavar="PATH", help="only sources at or below this path, from the top")
+    parser.add_argument("--doc", default="", metavar="DOCID", help="only documents whose docid begins so")
+    parser.add_argument(
+        "--weights", metavar="FIELD=W,...", help="field weights of BM25F (default: heading=2,body=1,code=1); k1 and b are taken too"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no notes on standard error")
+    parser.add_argument("word", nargs="+", help="the query")
+
+
+def run(args: argparse.Namespace, env: Env) -> int:
+    from git_kb.cli.parser import BadArguments
+    from git_kb.output.hits import hits_data, render_hits
+    from git_kb.search.find import Filters, find
+    from git_kb.store.freshness import fresh_view
+    from git_kb.store.state import default_state
+
+    usage = "git kb search [--limit N] [--offset N] [--at REV | --cached] WORD..."
+    if args.limit < 1 or args.offset < 0:
+        raise BadArguments("--limit must be at least 1 and --offset at least 0", usage)
+    env.quiet = args.quiet or args.json
+    parameters = parse_weights(args.weights)
+    state = default_state(env.place, args.at, args.cached)
+    view, segments = fresh_view(env.repo, state, env.hooks("search"))
+    filters = Filters(tuple(args.tag), args.type, args.path, args.doc)
+    answer = find(env.place, view, segments, " ".join(args.word), args.limit, args.offset, parameters, filters or None)
+    if args.json:
+        import json
+
+        from git_kb.store.history import pool_dates
+
+        created = pool_dates(env.place, [f.kbid for f in answer.found])
+        env.out.write(json.dumps(hits_data(answer, created), ensure_ascii=False, indent=1) + "\n")
+        return 0 if answer.found else 1
+    env.out.write(render_hits(answer, env.place.prefix, env.colour(), args.offset))
+    if answer.found:
+        more = answer.total - args.offset - len(answer.found)
+        if more > 0:
+            env.note(f"{'' if answer.total_is_exact else 'at least '}{more} more; --limit and --offset show them")
+        return 0
+    env.note(f"nothing found in {state} for '{answer.query}' ({view.n_live} sections searched)")
+    return 1
+
+
+def parse_weights(text: str | None) -> Parameters:
+    """Return the ranking parameters that `heading=2,body=1,code=1,k1=1.2,b=0.75` means. Raises BadArguments."""
+    from git_kb.cli.parser import BadArguments
+    from git_kb.index.segment import FIELD_NAMES
+    from git_kb.search.rank import DEFAULTS, Parameters
+
+    if not text:
+        return DEFAULTS
+    weights = dict(zip(FIELD_NAMES, DEFAULTS.weights, strict=True))
+    b, k1 = list(DEFAULTS.b), DEFAULTS.k1
+    for item in text.split(","):
+        name, _, value = item.partition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number < 1e6 or (name == "b" and number > 1) or name not in (*weights, "b", "k1"):
+            raise BadArguments(f"'{item}' is no weight", "git kb search --weights heading=2,body=1,code=1,k1=1.2,b=0.75 WORD...")
+        if name == "k1":
+            k1 = number
+        elif name == "b":
+            b = [number] * len(b)
+        else:
+            weights[name] = number
+    return Parameters((weights["heading"], weights["body"], weights["code"]), (b[0], b[1], b[2]), k1)

@@ -1,0 +1,143 @@
+"""git kb show: print a section, a document or what a citation points to.
+
+Takes a kbid (4 or more characters), a docid, a source path, or a citation <docid>#c-xxxxxxxx. A document is
+shown with its sections.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+
+from git_kb.cli.env import Env
+
+SUMMARY = "print a section, a document or what a citation points to"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from git_kb.cli.parser import add_view_arguments
+
+    add_view_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("id", nargs="+", help="kbid, docid, source path or citation")
+
+
+def run(args: argparse.Namespace, env: Env) -> int:
+    from git_kb.index.view import ViewDocument
+    from git_kb.ingest.select import inside_path
+    from git_kb.model.document import source_of_path
+    from git_kb.output.show import UnknownId, resolve_id
+    from git_kb.store.freshness import fresh_view
+    from git_kb.store.pool import Pool
+    from git_kb.store.state import default_state
+
+    env.quiet = args.json
+    view, _ = fresh_view(env.repo, default_state(env.place, args.at, args.cached), env.hooks("show"))
+    pool = Pool(env.repo)
+    shown = []
+    for name in args.id:
+        try:
+            found = resolve_id(view, name)
+        except UnknownId:
+            inside = inside_path(env.place, name)
+            if inside is None or not os.path.lexists(os.path.join(env.cwd, name)):
+                raise
+            found = resolve_id(view, source_of_path(inside))
+        if isinstance(found, ViewDocument):
+            shown.append(_document_data(view, found))
+        else:
+            shown.append(_section_data(pool, found))
+    if args.json:
+        import json
+
+        env.out.write(json.dumps(shown if len(shown) > 1 else shown[0], ensure_ascii=False, indent=1) + "\n")
+        return 0
+    for data in shown:
+        env.out.write(_document_text(data) if "sections" in data else _section_text(data))
+    return 0
+
+
+def _section_data(pool: object, places: Sequence[object]) -> dict[str, object]:
+    from git_kb.output.show import Place
+    from git_kb.store.pool import Pool
+
+    assert isinstance(pool, Pool)
+    first = places[0]
+    assert isinstance(first, Place)
+    section = pool.read(first.kbid)
+    return {
+        "kbid": first.kbid,
+        "type": section.mime,
+        "size": len(section.content),
+        "title": first.row.heading[-1] if first.row.heading else first.document.title,
+        "places": [
+            {
+                "citation": p.citation,
+                "docid": p.document.docid,
+                "source": p.document.source,
+                "line": p.row.line,
+                "start": p.row.start,
+                "end": p.row.end,
+                "heading": list(p.row.heading),
+                "part": p.row.part,
+            }
+            for p in places
+            if isinstance(p, Place)
+        ],
+        "content": section.content.decode("utf-8", "replace"),
+    }
+
+
+def _document_data(view: object, document: object) -> dict[str, object]:
+    from git_kb.index.view import View, ViewDocument
+    from git_kb.output.show import Place
+
+    assert isinstance(view, View)
+    assert isinstance(document, ViewDocument)
+    places = [Place(view.row(number), document) for number in document.rows]
+    return {
+        "docid": document.docid,
+        "title": document.title,
+        "source": document.source,
+        "blob": document.blob,
+        "type": document.type,
+        "tier": document.tier,
+        "tags": list(document.tags),
+        "sections": [
+            {"kbid": p.kbid, "citation": p.citation, "line": p.row.line, "heading": list(p.row.heading), "part": p.row.part}
+            for p in places
+        ],
+    }
+
+
+def _section_text(data: dict[str, object]) -> str:
+    from git_kb.output.terminal import visible
+
+    lines = [f"section {data['kbid']}", f"Type:  {data['type']}, {data['size']} bytes"]
+    for place in data["places"]:  # type: ignore[attr-defined]
+        heading = " > ".join(place["heading"])
+        lines.append(f"Cite:  {place['citation']}")
+        lines.append(f"At:    {place['source']}:{place['line']}" + (f"  {heading}" if heading else ""))
+    return visible("\n".join([*lines, "", str(data["content"])])) + "\n\n"
+
+
+def _document_text(data: dict[str, object]) -> str:
+    from git_kb.output.terminal import visible
+
+    lines = [
+        f"document {data['docid']}",
+        f"Title:  {data['title']}",
+        f"Source: {data['source']} ({data['type']}, blob {data['blob']})",
+    ]
+    if data["tags"]:
+        lines.append(f"Tags:   {', '.join(data['tags'])}")  # type: ignore[arg-type]
+    if data["tier"]:
+        lines.append(f"Tier:   {data['tier']}")
+    lines.append("")
+    for row in data["sections"]:  # type: ignore[attr-defined]
+        part = f" (part {row['part']})" if row["part"] > 1 else ""
+        lines.append(
+            f"  {row['line']:6}  {row['kbid'][:10]}  {row['citation'].rpartition('#')[2]}  {' > '.join(row['heading'])}{part}"
+        )
+    return visible("\n".join(lines)) + "\n\n"

@@ -1,0 +1,1 @@
+"""From sources to sections, manifests and a warm index."""

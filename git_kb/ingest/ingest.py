@@ -1,0 +1,328 @@
+"""Sources to sections and manifests.
+
+Order: sections into the pool, then the manifests that name them, batch by batch. Every batch is complete in
+itself, so an ingest that is killed leaves a knowledge base that is whole, and the next run does the rest.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from git_kb.ingest.select import Selection, Source
+from git_kb.model.document import Manifest, SectionRow, docid_of_path, source_keys, source_of_path
+from git_kb.repo.lockfile import atomic_write
+from git_kb.repo.protocol import Repository
+from git_kb.repo.worktree import read_sources
+from git_kb.store.config import Config
+from git_kb.store.cut import Cut, Limits, PackedCut, cut_source, pack_cuts
+from git_kb.store.manifest import SUFFIX, one_line, render_manifest
+from git_kb.store.pool import Pool, PoolWriter
+from git_kb.store.root import DOCUMENTS
+from git_kb.text.chunk import Unusable
+
+# A batch is published when this much section content has come together: 32 MB keeps memory flat and loses
+# little to a kill.
+BATCH_BYTES = 32 << 20
+# Sources a worker gets at once, and how many such lots may wait: enough to keep workers busy, few enough to
+# bound memory.
+LOT_SOURCES, LOT_BYTES = 64, 1 << 20
+# Below this many sources, starting workers costs more than it saves (about 0.1 s each).
+MIN_PARALLEL = 200
+# A new source that shares at least this part of its sections with a vanished one is taken for the same
+# document, moved.
+MOVED_SHARE = 0.5
+MAX_TRAILERS = 50
+
+
+@dataclass(slots=True)
+class Options:
+    """What the user asked of an ingest."""
+
+    jobs: int = 1
+    dry_run: bool = False
+    prune: bool = False
+    force: bool = False
+    tags: tuple[str, ...] = ()
+    tier: str = ""
+    title: str = ""
+
+
+@dataclass(slots=True)
+class Summary:
+    """What an ingest did.
+
+    Paths are repository paths; `skipped` has (path, reason), `moved` (old source, new source).
+    """
+
+    new: list[bytes] = field(default_factory=list)
+    changed: list[bytes] = field(default_factory=list)
+    n_unchanged: int = 0
+    skipped: list[tuple[bytes, str]] = field(default_factory=list)
+    moved: list[tuple[str, str]] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    pruned: list[str] = field(default_factory=list)
+    warnings: list[tuple[bytes, str]] = field(default_factory=list)
+    n_sections: int = 0
+    n_sections_new: int = 0
+    n_bytes: int = 0
+
+
+Progress = Callable[[str, int, int], None]
+Beat = Callable[[], None]
+
+
+def ingest(
+    repo: Repository,
+    selection: Selection,
+    config: Config,
+    options: Options,
+    progress: Progress = lambda stage, done, total: None,
+    beat: Beat = lambda: None,
+) -> Summary:
+    """Bring the manifests and the pool up to date with the selected sources.
+
+    The caller holds the writer's lock; `beat` keeps it fresh. With `dry_run` nothing is written.
+    """
+    summary = Summary(n_unchanged=selection.n_unchanged, skipped=list(selection.skipped))
+    writer = _Writer(repo, options, summary, beat)
+    gone = _Gone(selection.gone)
+    try:
+        for done, (source, cut) in enumerate(_cuts(repo, selection.work, config, options)):
+            progress("ingest", done, len(selection.work))
+            if isinstance(cut, str):
+                summary.skipped.append((source.path, cut))
+                continue
+            old, moved_from = source.old, ""
+            if old is None and (match := gone.match(source, cut.rows)) is not None:
+                old, moved_from = match, match.source
+            manifest = _manifest(source, cut, old, moved_from, options)
+            writer.add(source, cut, manifest, old)
+        writer.finish(gone)
+    except BaseException:
+        writer.abort()
+        raise
+    progress("ingest", len(selection.work), len(selection.work))
+    return summary
+
+
+def _cuts(repo: Repository, work: list[Source], config: Config, options: Options) -> Iterator[tuple[Source, Cut | PackedCut | str]]:
+    """Yield each source, cut, in order; the reason instead where it cannot be used or read."""
+    limits = Limits(config.chunk_target, config.chunk_ceiling)
+    unreadable: list[tuple[Source, str]] = []
+    by_path = {source.path: source for source in work}
+    read = read_sources(repo.place, [s.file for s in work], lambda error: unreadable.append((by_path[error.path], error.why)))
+    sources = ((by_path[file.path], data) for file, data in read)
+    if options.jobs > 1 and len(work) >= MIN_PARALLEL:
+        yield from _parallel(sources, limits, repo.place.object_format, options.jobs)
+    else:
+        for source, data in sources:
+            try:
+                yield source, cut_source(source.path, data, limits)
+            except Unusable as e:
+                yield source, e.reason
+    yield from unreadable
+
+
+def _parallel(
+    sources: Iterable[tuple[Source, bytes]], limits: Limits, object_format: str, jobs: int
+) -> Iterator[tuple[Source, PackedCut | str]]:
+    from concurrent.futures import Future, ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    waiting: deque[tuple[list[Source], Future[list[PackedCut | str]]]] = deque()
+    with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as workers:
+        try:
+            for lot in _lots(sources):
+                future = workers.submit(pack_cuts, [(s.path, data) for s, data in lot], limits, object_format)
+                waiting.append(([s for s, _ in lot], future))
+                if len(waiting) > 2 * jobs:
+                    done, future = waiting.popleft()
+                    yield from zip(done, future.result(), strict=True)
+            while waiting:
+                done, future = waiting.popleft()
+                yield from zip(done, future.result(), strict=True)
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+
+def _lots(sources: Iterable[tuple[Source, bytes]]) -> Iterator[list[tuple[Source, bytes]]]:
+    lot: list[tuple[Source, bytes]] = []
+    size = 0
+    for source, data in sources:
+        lot.append((source, data))
+        size += len(data)
+        if len(lot) >= LOT_SOURCES or size >= LOT_BYTES:
+            yield lot
+            lot, size = [], 0
+    if lot:
+        yield lot
+
+
+def _manifest(source: Source, cut: Cut | PackedCut, old: Manifest | None, moved_from: str, options: Options) -> Manifest:
+    """Return the new manifest: what the source says, and what only the old manifest knows."""
+    title = options.title or cut.source.title
+    if not title and old is not None and not moved_from:
+        title = old.title
+    path_name = os.fsdecode(source.path).rpartition("/")[2]
+    return Manifest(
+        docid=docid_of_path(source.path),
+        title=one_line(title or path_name) or "untitled",
+        source=source_of_path(source.path),
+        # The blob that was cut, should the file have changed since it was selected.
+        blob=source.file.oid or source.blob,
+        type=cut.source.type,
+        sections=_superseding(cut.rows, old, source_of_path(source.path)),
+        moved_from=moved_from or (old.moved_from if old else ""),
+        encoding=cut.source.encoding,
+        chunker=cut.source.chunker,
+        tier=options.tier or (old.tier if old else ""),
+        tags=tuple(sorted({*cut.source.tags, *options.tags, *(old.tags if old else ())})),
+        extra=old.extra if old else (),
+    )
+
+
+def _superseding(rows: tuple[SectionRow, ...], old: Manifest | None, source: str) -> tuple[SectionRow, ...]:
+    """Return rows with `supersedes`.
+
+    what the old manifest had under the same source_key, when it said something else.
+    """
+    if old is None:
+        return rows
+    keys = source_keys(source, [row.heading for row in old.sections])
+    before = dict(zip(keys, old.sections, strict=True))
+    result = []
+    for row in rows:
+        was = before.get(row.source_key)
+        if was is not None:
+            row = replace(row, supersedes=was.supersedes if was.kbid == row.kbid else was.kbid, extra=was.extra)
+        result.append(row)
+    return tuple(result)
+
+
+class _Gone:
+    """Manifests whose source has vanished: candidates for a move, reported otherwise."""
+
+    def __init__(self, manifests: list[Manifest]):
+        self.left = {m.docid: m for m in manifests}
+        self._by_kbid: dict[str, list[str]] = {}
+        for manifest in manifests:
+            for row in manifest.sections:
+                self._by_kbid.setdefault(row.kbid, []).append(manifest.docid)
+
+    def match(self, source: Source, rows: tuple[SectionRow, ...]) -> Manifest | None:
+        """Return and take the vanished document that this new one continues, if there is one."""
+        if not self.left:
+            return None
+        shared: dict[str, int] = {}
+        for kbid in {row.kbid for row in rows}:
+            for docid in self._by_kbid.get(kbid, ()):
+                if docid in self.left:
+                    shared[docid] = shared.get(docid, 0) + 1
+        if not shared:
+            return None
+        best = min(shared, key=lambda d: (-shared[d], d))
+        if self.left[best].blob != source.blob and shared[best] < MOVED_SHARE * max(len(rows), len(self.left[best].sections)):
+            return None
+        return self.left.pop(best)
+
+
+class _Writer:
+    """Publishes batches: sections first, then manifests."""
+
+    def __init__(self, repo: Repository, options: Options, summary: Summary, beat: Beat):
+        self.options, self.summary, self.beat = options, summary, beat
+        self.pool = Pool(repo)
+        self.writer = PoolWriter(self.pool)
+        self.directory = os.path.join(repo.place.work_tree or "", DOCUMENTS)
+        self._ready: list[tuple[Manifest, bytes | None, Manifest | None]] = []
+        self._size = 0
+        self._would_be_new: set[str] = set()
+
+    def add(self, source: Source, cut: Cut | PackedCut, manifest: Manifest, old: Manifest | None) -> None:
+        summary = self.summary
+        for warning in cut.source.warnings:
+            summary.warnings.append((source.path, warning))
+        summary.n_sections += len(manifest.sections)
+        summary.n_bytes += sum(row.n_bytes for row in manifest.sections)
+        moved = old is not None and old.source != manifest.source
+        if moved:
+            assert old is not None
+            summary.moved.append((old.source, manifest.source))
+        elif old is None:
+            summary.new.append(source.path)
+        elif old == manifest:
+            summary.n_unchanged += 1
+        else:
+            summary.changed.append(source.path)
+        for kbid, stored in cut.objects.items():
+            if self.options.dry_run:
+                if kbid not in self.pool:
+                    self._would_be_new.add(kbid)
+            elif not self.writer.has(kbid):
+                if isinstance(stored, bytes):
+                    self.writer.add(kbid, stored)
+                else:
+                    self.writer.add_deflated(kbid, *stored)
+        if old != manifest:
+            self._ready.append((manifest, source.path, old if moved else None))
+        self._size += sum(row.n_bytes for row in manifest.sections)
+        if self._size >= BATCH_BYTES:
+            self.publish()
+
+    def publish(self) -> None:
+        """Make the batch visible."""
+        if self.options.dry_run:
+            self._ready.clear()
+            self._size = 0
+            return
+        self.beat()
+        if len(self.writer):
+            self.summary.n_sections_new += self.writer.commit(self._message())
+        if self._ready:
+            os.makedirs(self.directory, exist_ok=True)
+        for n, (manifest, _path, moved) in enumerate(self._ready):
+            if n % 1000 == 999:
+                self.beat()
+            write_manifest(self.directory, manifest)
+            if moved is not None:
+                _remove(self.directory, moved)
+        self._ready.clear()
+        self._size = 0
+
+    def finish(self, gone: _Gone) -> None:
+        self.publish()
+        if self.options.dry_run:
+            self.summary.n_sections_new = len(self._would_be_new)
+        for manifest in gone.left.values():
+            if self.options.prune:
+                self.summary.pruned.append(manifest.source)
+                if not self.options.dry_run:
+                    _remove(self.directory, manifest)
+            else:
+                self.summary.gone.append(manifest.source)
+
+    def abort(self) -> None:
+        self.writer.abort()
+
+    def _message(self) -> str:
+        n_sources, n_sections = len(self._ready), len(self.writer)
+        subject = f"ingest {n_sources} source{'s' * (n_sources != 1)}, {n_sections} new section{'s' * (n_sections != 1)}"
+        named = [f"Kb-Source: {m.source}" for m, _, _ in self._ready[:MAX_TRAILERS]]
+        return "\n".join([subject, "", "Kb-Operation: ingest", *named]) + "\n"
+
+
+def write_manifest(directory: str, manifest: Manifest) -> None:
+    """Write one manifest over its old version at once."""
+    data = render_manifest(manifest).encode()
+    atomic_write(os.path.join(directory, manifest.docid + SUFFIX), data, fsync=False)
+
+
+def _remove(directory: str, manifest: Manifest) -> None:
+    try:
+        os.unlink(os.path.join(directory, manifest.docid + SUFFIX))
+    except FileNotFoundError:
+        pass

@@ -1,0 +1,234 @@
+"""Which sources an ingest is about.
+
+paths from the command line, git's ignore rules, the configuration's patterns, what is already in.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from git_kb.errors import KbError
+from git_kb.ingest.patterns import compile_patterns
+from git_kb.model.document import Manifest, docid_of_path, path_of_source
+from git_kb.repo import worktree
+from git_kb.repo.discover import Place
+from git_kb.repo.worktree import SourceFile, check_ignored, hash_files, list_sources
+from git_kb.store.config import Config
+from git_kb.store.documents import Documents, Warn, decode_manifest
+from git_kb.store.manifest import SUFFIX, DamagedManifest, read_head
+from git_kb.store.root import RAW
+
+
+class NoSuchSource(KbError):
+    """A path on the command line names nothing that could be ingested."""
+
+    def __init__(self, path: str, why: str, hint: str = ""):
+        self.path = path
+        if hint:
+            self.hint = hint
+        super().__init__(f"cannot ingest '{path}': {why}")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file to cut. `blob`: its blob id now. `old`: its manifest, when it has one."""
+
+    file: SourceFile
+    blob: str
+    old: Manifest | None
+
+    @property
+    def path(self) -> bytes:
+        return self.file.path
+
+
+@dataclass(slots=True)
+class Selection:
+    """What to do.
+
+    `skipped`: (path, reason). `gone`: manifests of sources below the given paths that no longer exist.
+    """
+
+    work: list[Source] = field(default_factory=list)
+    n_unchanged: int = 0
+    skipped: list[tuple[bytes, str]] = field(default_factory=list)
+    gone: list[Manifest] = field(default_factory=list)
+
+
+# Why a file that git lists is not taken.
+REASONS = {
+    worktree.SYMLINK: "it is a symbolic link; its target is ingested under its own name",
+    worktree.GITLINK: "it is a submodule; run git kb inside it",
+    worktree.NESTED: "it is a repository of its own; run git kb inside it",
+    worktree.UNMERGED: "it has unresolved merge conflicts",
+}
+
+
+def select_sources(
+    place: Place, paths: list[str], config: Config, documents: Documents, warn: Warn, force: bool = False
+) -> Selection:
+    """Return what ingesting `paths` (as typed, relative to the current directory) has to do.
+
+    A directory takes what the configuration includes and git does not ignore; a file named on the command
+    line is taken whatever the patterns say. `force` cuts again what has not changed. Raises NoSuchSource.
+    """
+    files, skipped = _list_files(place, paths, config)
+    selection = Selection(skipped=skipped)
+    known = _Known(documents, warn)
+    by_docid: dict[str, bytes] = {}
+    unhashed = [f.path for f in files if f.oid is None or f.changed]
+    hashed = hash_files(place, unhashed) if unhashed else {}
+    for file in files:
+        blob = hashed.get(file.path) or file.oid
+        if blob is None:
+            selection.skipped.append((file.path, "it cannot be read"))
+            continue
+        docid = docid_of_path(file.path)
+        if (other := by_docid.setdefault(docid, file.path)) != file.path:
+            selection.skipped.append((file.path, f"its document name is taken by '{os.fsdecode(other)}'"))
+            continue
+        if not force and known.blob(docid) == blob:
+            selection.n_unchanged += 1
+        else:
+            selection.work.append(Source(file, blob, known.manifest(docid)))
+    selection.gone = _vanished(place, paths, documents, known, {f.path for f in files})
+    return selection
+
+
+def _list_files(place: Place, paths: list[str], config: Config) -> tuple[list[SourceFile], list[tuple[bytes, str]]]:
+    """Return the regular files that the paths stand for, sorted, and what was left out."""
+    included, excluded = compile_patterns(config.include), compile_patterns(config.exclude)
+    found: dict[bytes, SourceFile] = {}
+    skipped: dict[bytes, str] = {}
+    for typed in paths:
+        inside, is_directory = resolve_path(place, typed)
+        n_before = len(found)
+        for file in list_sources(place, [inside] if inside else []):
+            name = file.path.decode("utf-8", "surrogateescape")
+            named = file.path == inside
+            if not named and (not included(name) or excluded(name)):
+                continue
+            if file.state == worktree.DELETED:
+                continue
+            if (reason := REASONS.get(file.state)) is not None:
+                skipped[file.path] = reason
+                continue
+            if (size := _size(place, file)) > config.max_file_bytes:
+                skipped[file.path] = f"it has {size} bytes; sources.max_file_bytes is {config.max_file_bytes}"
+                continue
+            found[file.path] = file
+        if not is_directory and inside not in skipped and len(found) == n_before and inside not in found:
+            _refuse(place, typed, inside)
+    return [found[p] for p in sorted(found)], sorted(skipped.items())
+
+
+def _size(place: Place, file: SourceFile) -> int:
+    try:
+        return os.lstat(os.path.join(os.fsencode(place.work_tree or ""), file.path)).st_size
+    except OSError:
+        return 0
+
+
+def _refuse(place: Place, typed: str, inside: bytes) -> None:
+    if check_ignored(place, [inside]):
+        raise NoSuchSource(typed, "git ignores it", "track it with 'git add -f', then ingest it")
+    raise NoSuchSource(typed, "git does not list it")
+
+
+def resolve_path(place: Place, typed: str) -> tuple[bytes, bool]:
+    """Return (repository path, is it a directory) of a path as typed. Links in the path are followed, but not
+    out of the work tree.
+
+    Raises NoSuchSource.
+    """
+    if "://" in typed:
+        raise NoSuchSource(typed, "this version takes files and directories only")
+    assert place.work_tree is not None
+    top = os.path.realpath(os.fsencode(place.work_tree))
+    full = os.path.join(os.fsencode(place.cwd), os.fsencode(typed))
+    if not os.path.lexists(full):
+        raise NoSuchSource(typed, "no such file or directory")
+    real = os.path.realpath(full)
+    if real != top and not real.startswith(top + b"/"):
+        raise NoSuchSource(typed, "it is outside of this repository", "copy it into the repository first")
+    if not os.path.exists(real):
+        raise NoSuchSource(typed, "it is a symbolic link to nothing")
+    inside = real[len(top) + 1 :]
+    if inside.split(b"/")[0].lower() == b".git":
+        raise NoSuchSource(typed, "it belongs to git itself")
+    return inside, os.path.isdir(real)
+
+
+def inside_path(place: Place, typed: str) -> bytes | None:
+    """Return the repository path of a path as typed, whether it exists or not.
+
+    None when it is outside or is a URL.
+    """
+    if "://" in typed or place.work_tree is None:
+        return None
+    top = os.path.realpath(os.fsencode(place.work_tree))
+    full = os.path.normpath(os.path.join(os.path.realpath(os.fsencode(place.cwd)), os.fsencode(typed)))
+    return full[len(top) + 1 :] if full.startswith(top + b"/") else None
+
+
+class _Known:
+    """What the manifests say, read as needed: heads for all sources, whole manifests for those that changed."""
+
+    def __init__(self, documents: Documents, warn: Warn):
+        self.documents, self.warn = documents, warn
+
+    def blob(self, docid: str) -> str | None:
+        head = self._head(docid + SUFFIX)
+        return str(head.get("blob")) if head else None
+
+    def manifest(self, docid: str) -> Manifest | None:
+        if docid + SUFFIX not in self.documents.stamps:
+            return None
+        return next(self.documents.load([docid + SUFFIX], self.warn), None)
+
+    def source(self, name: str) -> str:
+        head = self._head(name)
+        return str(head.get("source", "")) if head else ""
+
+    def _head(self, name: str) -> dict[str, object] | None:
+        if name not in self.documents.stamps:
+            return None
+        for _, data in self.documents.read([name]):
+            try:
+                text = decode_manifest(data, name)
+            except DamagedManifest:
+                return None
+            head = read_head(text)
+            if head is not None:
+                return head
+            manifest = self.manifest(name.removesuffix(SUFFIX))
+            return {"blob": manifest.blob, "source": manifest.source} if manifest else None
+        return None
+
+
+def _vanished(place: Place, paths: list[str], documents: Documents, known: _Known, listed: set[bytes]) -> list[Manifest]:
+    """Return the manifests of sources below the given directories that are neither on disk nor kept away by a
+    sparse checkout.
+    """
+    scopes = [inside for inside, is_directory in (resolve_path(place, p) for p in paths) if is_directory]
+    if not scopes:
+        return []
+    gone: list[Manifest] = []
+    expected = {docid_of_path(p) + SUFFIX for p in listed}
+    raw = RAW.encode() + b"/"
+    for name in documents.stamps:
+        if name in expected:
+            continue
+        path = path_of_source(known.source(name))
+        if path is None or path in listed or path.startswith(raw):
+            continue
+        if any(not s or path == s or path.startswith(s + b"/") for s in scopes) and _is_gone(place, path):
+            gone += documents.load([name], known.warn)
+    return gone
+
+
+def _is_gone(place: Place, path: bytes) -> bool:
+    if os.path.lexists(os.path.join(os.fsencode(place.work_tree or ""), path)):
+        return False
+    return all(f.state != worktree.SKIP_WORKTREE for f in list_sources(place, [path]))

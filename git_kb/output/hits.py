@@ -1,0 +1,95 @@
+"""Hits as text and as data.
+
+`render_hits` is on the search path.
+"""
+
+from __future__ import annotations
+
+from git_kb.output.terminal import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from git_kb.search.find import Answer, Found
+    from git_kb.search.snippet import Snippet
+
+BOLD, PATH, DIM, RESET = "\x1b[1;31m", "\x1b[35m", "\x1b[2m", "\x1b[m"
+
+
+def render_hits(answer: Answer, prefix: bytes = b"", colour: bool = False, offset: int = 0) -> str:
+    """Return hits for people.
+
+    `prefix`: the current directory within the work tree; paths are shown relative to it.
+    """
+    lines = []
+    for number, found in enumerate(answer.found, offset + 1):
+        place = f"{shown_source(found.document.source, prefix)}:{found.row.line}"
+        heading = " > ".join(found.row.heading) or found.document.title
+        part = f" (part {found.row.part})" if found.row.part > 1 else ""
+        if colour:
+            place = f"{PATH}{place}{RESET}"
+        lines.append(f"{number}. {place}  {visible(heading)}{part}\n")
+        if found.snippet is not None:
+            lines.append(f"   {_highlight(found.snippet, colour)}\n")
+        also = f", also in {len(found.also)} more" if found.also else ""
+        tail = f"{found.citation}  {found.kbid[:10]}  score {found.hit.score:.2f}{also}"
+        lines.append(f"   {DIM}{tail}{RESET}\n" if colour else f"   {tail}\n")
+    return "".join(lines)
+
+
+def shown_source(source: str, prefix: bytes = b"") -> str:
+    """Return a source as it is shown: a path relative to the current directory, or the URL."""
+    if not prefix or "://" in source:
+        return visible(source)
+    above = prefix.decode("utf-8", "surrogateescape").rstrip("/").split("/")
+    parts = source.split("/")
+    while above and parts[:-1] and above[0] == parts[0]:
+        del above[0], parts[0]
+    return visible("/".join([".."] * len(above) + parts))
+
+
+def _highlight(snippet: Snippet, colour: bool) -> str:
+    if not colour:
+        return visible(snippet.text)
+    out = []
+    at = 0
+    for start, end in snippet.ranges:
+        out += [visible(snippet.text[at:start]), BOLD, visible(snippet.text[start:end]), RESET]
+        at = end
+    out.append(visible(snippet.text[at:]))
+    return "".join(out)
+
+
+def hits_data(answer: Answer, created: dict[str, str]) -> dict[str, object]:
+    """Return hits as seed-3 data.
+
+    keys kbid, docids, type, heading, score, ... `created`: kbid -> ISO time it came into the pool.
+    """
+    return {
+        "results": [_hit_data(found, created.get(found.kbid)) for found in answer.found],
+        "total": answer.total,
+        "total_is_exact": answer.total_is_exact,
+        "query_time_ms": round(answer.time_s * 1000, 3),
+        "query": answer.query,
+    }
+
+
+def _hit_data(found: Found, created_at: str | None) -> dict[str, object]:
+    return {
+        "kbid": found.kbid,
+        "docids": [found.document.docid, *found.also],
+        "type": found.row.type or found.document.type,
+        "heading": found.row.heading[-1] if found.row.heading else found.document.title,
+        "heading_path": list(found.row.heading),
+        "title": found.document.title,
+        "score": round(found.hit.score, 6),
+        "confidence": round(found.confidence, 4),
+        "snippet": found.snippet.text if found.snippet else None,
+        "matched_terms": found.hit.terms,
+        "matched_fields": found.hit.fields,
+        "created_at": created_at,
+        "citation": found.citation,
+        "source": found.document.source,
+        "line": found.row.line,
+        "start": found.row.start,
+        "end": found.row.end,
+    }

@@ -1,0 +1,115 @@
+"""What an id names: a section, a document, a citation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from git_kb.errors import KbError, NotFound
+from git_kb.index.view import View, ViewDocument, ViewRow
+from git_kb.model.section import KBID_ALPHABET, KBID_LENGTH, is_kbid_prefix, kbid_text
+
+ID_SIZE = 16
+
+
+class UnknownDocument(NotFound):
+    """No document has that name."""
+
+    hint = "'git kb ls-documents' lists them"
+
+    def __init__(self, name: str):
+        self.name = name
+        super().__init__(f"no document '{name}'")
+
+
+class UnknownId(NotFound):
+    """Nothing has that id."""
+
+    hint = "give a kbid (4 or more characters), a docid, a source path or a citation; 'git kb ls-sections' lists them"
+
+    def __init__(self, name: str):
+        self.name = name
+        super().__init__(f"nothing is called '{name}'")
+
+
+class AmbiguousId(KbError):
+    """An abbreviation fits several things."""
+
+    def __init__(self, name: str, candidates: list[str]):
+        self.name, self.candidates = name, candidates
+        super().__init__(f"'{name}' is ambiguous: {', '.join(candidates[:5])}{', …' if len(candidates) > 5 else ''}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A section where it stands."""
+
+    row: ViewRow
+    document: ViewDocument
+
+    @property
+    def kbid(self) -> str:
+        return kbid_text(self.row.entry_id[:ID_SIZE])
+
+    @property
+    def citation(self) -> str:
+        return f"{self.document.docid}#{self.row.chunk}"
+
+
+def resolve_id(view: View, name: str) -> ViewDocument | list[Place]:
+    """Return the document that `name` means, or the places of the one section it means.
+
+    Tried in order: citation, docid, source path, kbid, abbreviated docid. Raises UnknownId, AmbiguousId.
+    """
+    if "#" in name:
+        docid, _, chunk = name.rpartition("#")
+        return [_cited(view, docid, chunk, name)]
+    documents = list(view.documents())
+    for document in documents:
+        if name in (document.docid, document.source, document.name):
+            return document
+    if is_kbid_prefix(name.lower()) and (places := _sections(view, name.lower())):
+        return places
+    fits = [d for d in documents if d.docid.startswith(name)] if len(name) >= 2 else []
+    if len(fits) > 1:
+        raise AmbiguousId(name, [d.docid for d in fits])
+    if not fits:
+        raise UnknownId(name)
+    return fits[0]
+
+
+def _cited(view: View, docid: str, chunk: str, name: str) -> Place:
+    fits = [d for d in view.documents() if d.docid == docid] or [d for d in view.documents() if docid and d.docid.startswith(docid)]
+    if not fits:
+        raise UnknownDocument(docid)
+    if len(fits) > 1:
+        raise AmbiguousId(docid, [d.docid for d in fits])
+    rows = [view.row(number) for number in fits[0].rows]
+    chosen = [r for r in rows if r.chunk == chunk] or [r for r in rows if len(chunk) >= 6 and r.chunk.startswith(chunk)]
+    if not chosen:
+        raise UnknownId(name)
+    if len(chosen) > 1:
+        raise AmbiguousId(name, [f"{fits[0].docid}#{r.chunk}" for r in chosen])
+    return Place(chosen[0], fits[0])
+
+
+def _sections(view: View, prefix: str) -> list[Place]:
+    """Return the places of the section whose kbid begins with `prefix`; empty when there is none."""
+    low, high = _bounds(prefix)
+    rows = view.rows_between(low, high)
+    kbids = sorted({kbid_text(r.entry_id[:ID_SIZE]) for r in rows})
+    if len(kbids) > 1:
+        raise AmbiguousId(prefix, kbids)
+    return [Place(r, view.document(r.doc)) for r in rows]
+
+
+def _bounds(prefix: str) -> tuple[bytes, bytes]:
+    """Return the smallest 16 bytes whose kbid begins with `prefix`, and what comes after the greatest."""
+    # A kbid is 130 bits of which the last two are 0; counting in 5-bit digits keeps this exact.
+    low = 0
+    for char in prefix.ljust(KBID_LENGTH, KBID_ALPHABET[0]):
+        low = low << 5 | KBID_ALPHABET.index(char)
+    width = 5 * (KBID_LENGTH - len(prefix))
+    high = (low >> width) + 1 << width
+    end = (high + 3) >> 2
+    past_all = b"\xff" * (ID_SIZE + 9)
+    return (low >> 2).to_bytes(ID_SIZE), end.to_bytes(ID_SIZE) if end < 1 << 8 * ID_SIZE else past_all

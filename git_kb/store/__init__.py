@@ -1,0 +1,1 @@
+"""Where bytes live: the section pool, manifests, configuration."""

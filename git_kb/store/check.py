@@ -1,0 +1,107 @@
+"""Integrity: pool, manifests, segments, and that they fit together. `git kb fsck`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from git_kb.errors import KbError
+from git_kb.index.pagefile import DamagedSegment, OtherFeature
+from git_kb.index.segment import Segment
+from git_kb.index.segments import DIRECTORY, read_current
+from git_kb.model.document import source_keys
+from git_kb.model.section import DamagedSection, decode_section, is_kbid
+from git_kb.repo.process import CatFile
+from git_kb.repo.protocol import Repository
+from git_kb.store.documents import decode_manifest
+from git_kb.store.manifest import DamagedManifest, parse_manifest
+from git_kb.store.pool import Pool
+from git_kb.store.state import StateName, open_documents
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault.
+
+    kind: checksum_mismatch, orphan_document, damaged_manifest, wrong_tiling, wrong_key, damaged_segment,
+    odd_entry.
+    """
+
+    kind: str
+    entity: str
+    detail: str
+
+
+@dataclass(slots=True)
+class Counts:
+    """How much was looked at."""
+
+    sections: int = 0
+    documents: int = 0
+    segments: int = 0
+
+
+def check(repo: Repository, state: StateName, counts: Counts) -> Iterator[Finding]:
+    """Yield what is wrong in the pool, in the documents of one state, and in the segments. Fills `counts`."""
+    pool = Pool(repo)
+    yield from _check_pool(repo, pool, counts)
+    yield from _check_documents(repo, state, pool, counts)
+    yield from _check_segments(repo.place.kb_dir, counts)
+
+
+def _check_pool(repo: Repository, pool: Pool, counts: Counts) -> Iterator[Finding]:
+    kbids = list(pool.kbids())
+    for prefix in sorted(pool._prefixes):
+        for name in sorted(pool._below(prefix)):
+            if not is_kbid((prefix + name).decode("ascii", "replace")):
+                yield Finding("odd_entry", os.fsdecode(prefix + b"/" + name), "the pool has an entry that is no kbid")
+    with CatFile.at(repo.place) as cat:
+        objects = cat.read_many((pool.oid(kbid) or "").encode() for kbid in kbids)
+        for kbid, (_, _, kind, data) in zip(kbids, objects, strict=True):
+            counts.sections += 1
+            if kind != "blob":
+                yield Finding("checksum_mismatch", kbid, f"the object is {kind}")
+                continue
+            try:
+                decode_section(data, kbid)
+            except DamagedSection as e:
+                yield Finding("checksum_mismatch", kbid, e.why)
+
+
+def _check_documents(repo: Repository, state: StateName, pool: Pool, counts: Counts) -> Iterator[Finding]:
+    documents = open_documents(repo, state)
+    for name, data in documents.read(list(documents.stamps)):
+        counts.documents += 1
+        try:
+            manifest = parse_manifest(decode_manifest(data, name), name)
+        except (DamagedManifest, KbError) as e:
+            yield Finding("damaged_manifest", name, str(e))
+            continue
+        missing = [row.kbid for row in manifest.sections if row.kbid not in pool]
+        if missing:
+            detail = f"{len(missing)} of {len(manifest.sections)} sections are not in the pool, first {missing[0]}"
+            yield Finding("orphan_document", manifest.docid, detail)
+        if len(manifest.blob) == repo.place.oid_hex_length and repo.has_object(manifest.blob):
+            size = len(repo.read_blob(manifest.blob))
+            tiled = sum(row.n_bytes for row in manifest.sections)
+            if size != tiled:
+                yield Finding("wrong_tiling", manifest.docid, f"its sections cover {tiled} bytes of a source of {size}")
+        keys = source_keys(manifest.source, [row.heading for row in manifest.sections])
+        if keys != [row.source_key for row in manifest.sections]:
+            yield Finding("wrong_key", manifest.docid, "a source_key does not follow from source and headings")
+
+
+def _check_segments(kb_dir: str, counts: Counts) -> Iterator[Finding]:
+    for name in read_current(kb_dir):
+        counts.segments += 1
+        try:
+            segment = Segment(os.path.join(kb_dir, DIRECTORY, name), name)
+            try:
+                segment.verify()
+            finally:
+                segment.close()
+        except FileNotFoundError:
+            yield Finding("damaged_segment", name, "the file is missing")
+        except (DamagedSegment, OtherFeature) as e:
+            yield Finding("damaged_segment", name, str(e))

@@ -1,0 +1,116 @@
+"""`kb.config.json`.
+
+what a team agrees on. Tracked, so untrusted: nothing in it can start a program or leave the repository.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from git_kb.errors import KbError
+from git_kb.store.root import CONFIG
+
+DEFAULT_INCLUDE = (
+    "**/*.md", "**/*.markdown", "**/*.mdx", "**/*.rst", "**/*.txt", "**/*.adoc", "**/*.org", "**/*.html",
+    "**/*.py", "**/*.pyi", "**/*.js", "**/*.mjs", "**/*.jsx", "**/*.ts", "**/*.tsx", "**/*.go", "**/*.rs", "**/*.java", "**/*.c",
+    "**/*.h", "**/*.cc", "**/*.cpp", "**/*.hpp", "**/*.cs", "**/*.rb", "**/*.sh", "**/*.php", "**/*.sql", "**/Makefile",
+    "**/*.json", "**/*.yaml", "**/*.yml", "**/*.toml", "**/*.csv",
+)  # fmt: skip
+DEFAULT_EXCLUDE = (
+    "kb/**", "kb.config.json", "node_modules/**", "**/node_modules/**", "dist/**", "**/.git/**", "**/*.min.js", "**/*.map",
+    "**/package-lock.json", "**/yarn.lock", "**/*.lock", "**/.env", "**/.env.*",
+)  # fmt: skip
+
+
+class BadConfig(KbError):
+    """`kb.config.json` cannot be used. `key` is the dotted key, or "" for the whole file."""
+
+    hint = f"see the table of keys in docs/config.md; a fresh '{CONFIG}' comes from 'git kb init' in an empty repository"
+
+    def __init__(self, key: str, why: str):
+        self.key, self.why = key, why
+        super().__init__(f"'{CONFIG}': {key + ' ' if key else ''}{why}")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The keys this version uses. Sizes in bytes. Unknown keys are left alone."""
+
+    name: str = ""
+    include: tuple[str, ...] = DEFAULT_INCLUDE
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDE
+    max_file_bytes: int = 20_000_000
+    chunk_target: int = 4000
+    chunk_ceiling: int = 8000
+    unknown: tuple[str, ...] = field(default=())
+
+
+# Dotted key in the file -> (attribute, kind). Numbers carry their smallest and largest value.
+_KEYS: dict[str, tuple[str, Any]] = {
+    "name": ("name", str),
+    "sources.include": ("include", list),
+    "sources.exclude": ("exclude", list),
+    "sources.max_file_bytes": ("max_file_bytes", (1, 1 << 40)),
+    "chunk.target": ("chunk_target", (200, 1 << 20)),
+    "chunk.ceiling": ("chunk_ceiling", (400, 1 << 21)),
+}
+
+
+def default_config_text(name: str) -> str:
+    """Return the text `init` writes: the keys with their defaults, one value a line."""
+    config = Config()
+    data = {
+        "name": name,
+        "version": 1,
+        "sources": {
+            "include": list(config.include),
+            "exclude": list(config.exclude),
+            "max_file_bytes": config.max_file_bytes,
+        },
+        "chunk": {"target": config.chunk_target, "ceiling": config.chunk_ceiling},
+    }
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def parse_config(data: bytes) -> Config:
+    """Return the configuration in a file's bytes. Raises BadConfig."""
+    try:
+        tree = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as e:
+        raise BadConfig("", f"is not JSON: {e}") from None
+    if not isinstance(tree, dict):
+        raise BadConfig("", "is not a JSON object")
+    if isinstance(tree.get("version"), int) and tree["version"] > 1:
+        raise BadConfig("version", f"is {tree['version']}; this git-kb knows 1")
+    values: dict[str, Any] = {}
+    for key, (attribute, kind) in _KEYS.items():
+        value: Any = tree
+        for part in key.split("."):
+            if not isinstance(value, dict):
+                raise BadConfig(key.rpartition(".")[0], "is not an object")
+            value = value.get(part)
+            if value is None:
+                break
+        if value is not None:
+            values[attribute] = _checked(key, value, kind)
+    config = Config(**values, unknown=tuple(sorted(k for k in tree if k not in ("version", *(k.split(".")[0] for k in _KEYS)))))
+    if config.chunk_ceiling < config.chunk_target:
+        raise BadConfig("chunk.ceiling", f"is {config.chunk_ceiling}, less than chunk.target ({config.chunk_target})")
+    return config
+
+
+def _checked(key: str, value: Any, kind: Any) -> Any:
+    if kind is str:
+        if not isinstance(value, str):
+            raise BadConfig(key, "is not a string")
+        return value
+    if kind is list:
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            raise BadConfig(key, "is not an array of strings")
+        return tuple(value)
+    low, high = kind
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise BadConfig(key, f"is not an integer from {low} to {high}")
+    return value

@@ -1,0 +1,107 @@
+"""All manifests of one state: the work tree, the index, or a tree.
+
+Each state gives its manifests as `(name, stamp)` pairs first: the stamp changes whenever the manifest may
+have. That is enough to see whether a cached view is current; contents are read only for what changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+from git_kb.model.document import Manifest
+from git_kb.repo.discover import Place
+from git_kb.repo.process import git_at
+from git_kb.repo.protocol import EXECUTABLE, FILE, Repository
+from git_kb.store.manifest import SUFFIX, DamagedManifest, parse_manifest
+from git_kb.store.root import DOCUMENTS
+from git_kb.store.stamps import stamp_directory
+
+Warn = Callable[[str], None]
+
+
+class Documents:
+    """The manifests of one state. `stamps`: file name -> opaque stamp, sorted by name. `load` reads some of them.
+
+    `key` is equal for two states with equal stamps.
+    """
+
+    def __init__(self, stamps: dict[str, bytes], key: bytes, read: Callable[[list[str]], Iterator[tuple[str, bytes]]]):
+        self.stamps, self.key, self.read = stamps, key, read
+
+    def load(self, names: Iterable[str], warn: Warn) -> Iterator[Manifest]:
+        """Yield the manifests of these files in order. A damaged one is skipped, with a warning that names it."""
+        for name, data in self.read(list(names)):
+            try:
+                yield parse_manifest(decode_manifest(data, name), name)
+            except DamagedManifest as e:
+                warn(str(e))
+
+    def load_all(self, warn: Warn) -> Iterator[Manifest]:
+        """Yield all manifests, sorted by file name."""
+        return self.load(self.stamps, warn)
+
+
+def decode_manifest(data: bytes, name: str) -> str:
+    """Return a manifest's text.
+
+    A checkout may have given it CRLF line ends or a byte order mark. Raises DamagedManifest.
+    """
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as e:
+        raise DamagedManifest(name, f"it is not UTF-8 (byte {e.start})") from None
+
+
+def worktree_documents(place: Place) -> Documents:
+    """Return the manifests on disk. `place` has a work tree."""
+    directory = os.path.join(place.work_tree or "", DOCUMENTS)
+    stamps, key = stamp_directory(directory)
+
+    def read(names: list[str]) -> Iterator[tuple[str, bytes]]:
+        for name in names:
+            try:
+                with open(os.path.join(directory, name), "rb") as file:
+                    yield name, file.read()
+            except OSError:
+                continue  # gone since it was listed: as if it had gone before
+
+    return Documents(stamps, key, read)
+
+
+def tree_documents(repo: Repository, tree: str | None) -> Documents:
+    """Return the manifests of a `kb/documents` tree; None is the empty one."""
+    entries = {
+        os.fsdecode(e.name): e.oid
+        for e in (repo.read_tree(tree) if tree else [])
+        if e.mode in (FILE, EXECUTABLE) and _is_manifest_name(os.fsdecode(e.name))
+    }
+    return _stored_documents(repo, entries, b"tree " + (tree or "").encode())
+
+
+def index_documents(repo: Repository) -> Documents:
+    """Return the manifests that are staged."""
+    _, out = git_at(repo.place, ["ls-files", "-s", "-z", "--", DOCUMENTS])
+    entries = {}
+    for row in out.split(b"\0")[:-1]:
+        meta, _, path = row.partition(b"\t")
+        mode, oid, stage = meta.split()
+        name = os.fsdecode(path[len(DOCUMENTS) + 1 :])
+        if stage == b"0" and mode in (b"100644", b"100755") and _is_manifest_name(name):
+            entries[name] = oid.decode()
+    from hashlib import sha256
+
+    digest = sha256("".join(f"{name}\0{oid}\n" for name, oid in sorted(entries.items())).encode("utf-8", "surrogateescape"))
+    return _stored_documents(repo, entries, b"index " + digest.hexdigest().encode())
+
+
+def _stored_documents(repo: Repository, entries: dict[str, str], key: bytes) -> Documents:
+    def read(names: list[str]) -> Iterator[tuple[str, bytes]]:
+        for name in names:
+            yield name, repo.read_blob(entries[name])
+
+    return Documents({n: bytes.fromhex(entries[n]) for n in sorted(entries)}, key, read)
+
+
+def _is_manifest_name(name: str) -> bool:
+    return name.endswith(SUFFIX) and "/" not in name

@@ -1,0 +1,320 @@
+"""Bringing view and segments up to date with one state of the knowledge base.
+
+Views and segments are caches. This module makes what is missing, from the manifests and the pool, and from
+the sources where the pool lacks a section. It takes the lock only to publish segments; when another process
+has it, the answer comes from what is there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+
+from git_kb.errors import KbError
+from git_kb.index.build import Entry, build_segments, entry_id, heading_text
+from git_kb.index.pagefile import DamagedSegment, OtherFeature
+from git_kb.index.segment import Segment
+from git_kb.index.segments import Segments, merge_and_publish, read_current, write_segment
+from git_kb.index.view import View, ViewDocument, ViewRow, encode_view, refit_view, write_view
+from git_kb.model.document import FRONT_MATTER, Manifest, path_of_source
+from git_kb.model.section import kbid_bytes, kbid_text
+from git_kb.repo.lockfile import CannotWrite, Locked
+from git_kb.repo.protocol import Repository
+from git_kb.store.cut import Limits, cut_source
+from git_kb.store.documents import Documents
+from git_kb.store.manifest import SUFFIX
+from git_kb.store.pool import Pool, PoolWriter
+from git_kb.store.state import StateName, open_documents
+from git_kb.store.viewfile import worktree_view_name
+from git_kb.text.chunk import Unusable
+
+MAX_VIEWS = 20
+ID_SIZE = 16
+
+
+class Hooks:
+    """What freshness needs of the outside.
+
+    warn, note: for the user. lock: gives the writer's lock, to be entered. jobs: worker processes for much
+    work.
+    """
+
+    __slots__ = ("jobs", "lock", "note", "progress", "warn")
+
+    def __init__(
+        self,
+        warn: Callable[[str], None],
+        note: Callable[[str], None],
+        lock: Callable[[], AbstractContextManager[object]],
+        progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
+        jobs: int = 1,
+    ):
+        self.warn, self.note, self.lock, self.progress, self.jobs = warn, note, lock, progress, jobs
+
+
+def fresh_view(repo: Repository, state: StateName, hooks: Hooks, rebuild: bool = False) -> tuple[View, Segments]:
+    """Return the view of a state and the segments it fits, with everything indexed that can be.
+
+    `rebuild` drops all segments first. Raises NoKnowledgeBase, UnknownRevision.
+    """
+    kb_dir = repo.place.kb_dir
+    documents = open_documents(repo, state)
+    path = view_path(repo, state, documents)
+    old = _open_view(path)
+    if rebuild:
+        with hooks.lock():
+            _drop_all(kb_dir)
+        old = None
+    if old is None and not state.rev:
+        old = _any_view(kb_dir)
+    segments = Segments.open(kb_dir)
+    for name, error in segments.damaged:
+        if not isinstance(error, OtherFeature):
+            hooks.warn(f"segment '{name}' cannot be used ({error}); what it held is indexed again")
+    if old is None or old.key != documents.key or not old.fits(segments) or old.n_missing or segments.damaged:
+        segments, old = _bring_up_to_date(repo, documents, old, segments, hooks, path)
+    return old, segments
+
+
+def read_view(repo: Repository, state: StateName, hooks: Hooks) -> tuple[View, Segments]:
+    """Return the view of a state as it is, with nothing indexed or stored.
+
+    `n_missing` says what a search would have to do.
+    """
+    documents = open_documents(repo, state)
+    path = view_path(repo, state, documents)
+    segments = Segments.open(repo.place.kb_dir)
+    old = _open_view(path)
+    if old is not None and old.key == documents.key and old.fits(segments):
+        return old, segments
+    return View.over(path, encode_view(documents.key, _view_documents(documents, old, hooks), segments)), segments
+
+
+def view_path(repo: Repository, state: StateName, documents: Documents) -> str:
+    """Return where the view of a state is kept."""
+    views = os.path.join(repo.place.kb_dir, "views")
+    if state.rev:
+        return os.path.join(views, documents.key.decode().replace(" ", "-") + ".kbv")
+    return os.path.join(views, worktree_view_name(repo.place, state.cached))
+
+
+def _open_view(path: str) -> View | None:
+    try:
+        return View(path)
+    except (FileNotFoundError, DamagedSegment, OtherFeature):
+        return None
+
+
+def _any_view(kb_dir: str) -> View | None:
+    """Return some view to take unchanged documents from: a new work tree has most of them in common with another."""
+    directory = os.path.join(kb_dir, "views")
+    try:
+        names = sorted(n for n in os.listdir(directory) if n.startswith("worktree") and n.endswith(".kbv"))
+    except FileNotFoundError:
+        return None
+    for name in names:
+        if (view := _open_view(os.path.join(directory, name))) is not None:
+            return view
+    return None
+
+
+def _drop_all(kb_dir: str) -> None:
+    from git_kb.index.segments import publish
+
+    publish(kb_dir, [])
+    views = os.path.join(kb_dir, "views")
+    if os.path.isdir(views):
+        for name in os.listdir(views):
+            os.unlink(os.path.join(views, name))
+
+
+def _bring_up_to_date(
+    repo: Repository, documents: Documents, old: View | None, segments: Segments, hooks: Hooks, path: str
+) -> tuple[Segments, View]:
+    """Return (segments, view) for the documents, making and storing what is missing."""
+    if old is not None and old.key == documents.key:
+        wanted = _headings_of_view(old)
+    else:
+        listed = list(_view_documents(documents, old, hooks))
+        wanted = _headings_of_rows(listed)
+    missing = segments.missing(wanted)
+    extra: list[Segment] = []
+    if missing:
+        headings = {id_: wanted[id_] for id_ in missing}
+        segments, extra = _index(repo, headings, segments, documents, hooks)
+    shown = Segments(segments.kb_dir, [*segments.segments, *extra], [])
+    data = refit_view(old, shown) if old is not None and old.key == documents.key else encode_view(documents.key, listed, shown)
+    if extra:
+        return shown, View.over(path, data)
+    try:
+        write_view(path, data)
+        _limit_views(os.path.dirname(path), keep=os.path.basename(path))
+        return shown, View(path)
+    except (CannotWrite, OSError):
+        return shown, View.over(path, data)
+
+
+def _view_documents(documents: Documents, old: View | None, hooks: Hooks) -> Iterator[tuple[ViewDocument, list[ViewRow]]]:
+    """Yield each document with its rows, in order of file name.
+
+    unchanged ones from the old view, others from their manifests.
+    """
+    known = {}
+    if old is not None:
+        known = {d.name: d for d in old.documents() if documents.stamps.get(d.name) == d.stamp}
+    changed = [name for name in documents.stamps if name not in known]
+    loaded = documents.load(changed, hooks.warn)
+    ahead = next(loaded, None)
+    for name, stamp in documents.stamps.items():
+        if name in known:
+            assert old is not None
+            yield known[name], [old.row(number) for number in known[name].rows]
+        elif ahead is not None and ahead.docid + SUFFIX == name:
+            yield _view_document(ahead, stamp)
+            ahead = next(loaded, None)
+
+
+def _view_document(manifest: Manifest, stamp: bytes) -> tuple[ViewDocument, list[ViewRow]]:
+    document = ViewDocument(
+        name=manifest.docid + SUFFIX,
+        stamp=stamp,
+        docid=manifest.docid,
+        title=manifest.title,
+        source=manifest.source,
+        type=manifest.type,
+        tier=manifest.tier,
+        blob=manifest.blob,
+        tags=manifest.tags,
+    )
+    rows = []
+    for row, (line, start, end) in zip(manifest.sections, manifest.spans(), strict=True):
+        if row.role == FRONT_MATTER:
+            continue
+        id_ = entry_id(kbid_bytes(row.kbid), heading_text(manifest.title, row.heading))
+        rows.append(ViewRow(id_, 0, line, start, end, row.part, row.chunk, row.type, row.heading))
+    return document, rows
+
+
+def _headings_of_rows(listed: Iterable[tuple[ViewDocument, list[ViewRow]]]) -> dict[bytes, str]:
+    """Return entry id -> heading text."""
+    return {row.entry_id: heading_text(d.title, row.heading) for d, rows in listed for row in rows}
+
+
+def _headings_of_view(view: View) -> dict[bytes, str]:
+    found = {}
+    for document in view.documents():
+        for number in document.rows:
+            row = view.row(number)
+            found[row.entry_id] = heading_text(document.title, row.heading)
+    return found
+
+
+def _index(
+    repo: Repository, headings: dict[bytes, str], segments: Segments, documents: Documents, hooks: Hooks
+) -> tuple[Segments, list[Segment]]:
+    """Index entries. Returns (segments as published, further ones in memory where nothing may be written)."""
+    kb_dir = repo.place.kb_dir
+    hooks.note(f"indexing {len(headings)} section{'s' * (len(headings) != 1)}")
+    try:
+        with hooks.lock() as lock:
+            _make_again(repo, headings, documents, hooks)
+            # Another process may have indexed some of it while we waited.
+            names = read_current(kb_dir)
+            segments.close()
+            segments = Segments.open(kb_dir)
+            missing = segments.missing(headings)
+            names = segments.names
+            beat = getattr(lock, "refresh", lambda: None)
+            for data in build_segments(_entries(repo, {i: headings[i] for i in missing}, hooks)):
+                beat()
+                names.append(write_segment(kb_dir, data))
+            merge_and_publish(kb_dir, names, beat)
+            segments.close()
+            return Segments.open(kb_dir), []
+    except Locked as e:
+        hooks.warn(f"{e}; {len(headings)} sections are not searched yet")
+        return segments, []
+    except (CannotWrite, PermissionError) as e:
+        hooks.warn(f"the index cannot be stored ({e}); it is made in memory for this command alone")
+        return segments, [Segment.over(data) for data in build_segments(_entries(repo, headings, hooks))]
+
+
+def _entries(repo: Repository, headings: dict[bytes, str], hooks: Hooks) -> Iterator[Entry]:
+    """Yield entries in ascending order of id, content from the pool. Sections nobody has are left out."""
+    pool = Pool(repo)
+    ids = sorted(headings)
+    sections = pool.read_many(kbid_text(id_[:ID_SIZE]) for id_ in ids)
+    n_lost = 0
+    for done, (id_, (_kbid, section)) in enumerate(zip(ids, sections, strict=True)):
+        if done % 1000 == 0:
+            hooks.progress("index", done, len(ids))
+        if section is None:
+            n_lost += 1
+            continue
+        yield Entry(id_, section.mime, headings[id_], section.content.decode("utf-8", "replace"))
+    hooks.progress("index", len(ids), len(ids))
+    if n_lost:
+        hooks.warn(
+            f"{n_lost} section{'s are' if n_lost > 1 else ' is'} missing from the pool; 'git kb ingest' or fetching refs/kb/sections helps"
+        )
+
+
+def _make_again(repo: Repository, headings: dict[bytes, str], documents: Documents, hooks: Hooks) -> None:
+    """Put sections that the pool lacks back into it, from the blobs of their sources.
+
+    What comes out must have the kbid asked for.
+    """
+    pool = Pool(repo)
+    lost = {kbid for kbid in (kbid_text(i[:ID_SIZE]) for i in headings) if kbid not in pool}
+    if not lost:
+        return
+    writer = PoolWriter(pool)
+    n_found = 0
+    for manifest in documents.load_all(lambda message: None):
+        wanted = {row.kbid for row in manifest.sections} & lost
+        path = path_of_source(manifest.source)
+        if not wanted or path is None or not repo.has_object(manifest.blob):
+            continue
+        for limits in _likely_limits(repo, manifest):
+            try:
+                cut = cut_source(path, repo.read_blob(manifest.blob), limits)
+            except (Unusable, KbError):
+                break
+            found = wanted & cut.objects.keys()
+            for kbid in found:
+                writer.add(kbid, cut.objects[kbid])
+            lost -= found
+            n_found += len(found)
+            if found == wanted:
+                break
+    if n_found:
+        hooks.note(f"made {n_found} section{'s' * (n_found != 1)} again from their sources")
+        writer.commit(f"make {n_found} section{'s' * (n_found != 1)} again\n\nKb-Operation: index\n")
+
+
+def _likely_limits(repo: Repository, manifest: Manifest) -> list[Limits]:
+    """Return the chunk sizes the manifest may have been cut with: the configuration's, then the defaults."""
+    from git_kb.store.config import Config
+    from git_kb.store.state import worktree_config
+
+    tried = [Config()]
+    if repo.place.work_tree is not None:
+        tried.insert(0, worktree_config(repo.place))
+    return list(dict.fromkeys(Limits(c.chunk_target, c.chunk_ceiling) for c in tried))
+
+
+def _limit_views(directory: str, keep: str) -> None:
+    """Delete the views longest unused, beyond MAX_VIEWS."""
+    ages = []
+    for name in os.listdir(directory):
+        try:
+            ages.append((os.stat(os.path.join(directory, name)).st_mtime, name))
+        except FileNotFoundError:
+            continue
+    for _, name in sorted(ages)[:-MAX_VIEWS]:
+        if name != keep:
+            try:
+                os.unlink(os.path.join(directory, name))
+            except FileNotFoundError:
+                continue

@@ -1,0 +1,216 @@
+"""The section pool: `refs/kb/sections`, a tree `ab/cdef…` -> blob. docs/format-section.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from git_kb.errors import KbError
+from git_kb.model.section import DamagedSection, Section, decode_section, is_kbid
+from git_kb.repo.pack import PackWriter
+from git_kb.repo.process import CatFile
+from git_kb.repo.protocol import FILE, RefMoved, Repository
+from git_kb.repo.trees import update_tree
+from git_kb.store.root import POOL_REF
+
+MAX_TRIES = 20
+# Below this many new sections they are written as loose objects, as git does below transfer.unpackLimit.
+LOOSE_LIMIT = 100
+
+
+class UnknownSection(KbError):
+    """The pool has no such section."""
+
+    exit_code = 1
+    hint = "run 'git kb index' to make sections again from their sources, or 'git kb sync' to fetch them"
+
+    def __init__(self, kbid: str):
+        self.kbid = kbid
+        super().__init__(f"no section '{kbid}' in the pool")
+
+
+class AmbiguousSection(KbError):
+    """An abbreviation fits several sections. `candidates` are their kbids."""
+
+    def __init__(self, prefix: str, candidates: list[str]):
+        self.prefix, self.candidates = prefix, candidates
+        shown = ", ".join(candidates[:5]) + (", …" if len(candidates) > 5 else "")
+        super().__init__(f"'{prefix}' is ambiguous: {shown}")
+
+
+def pool_path(kbid: str) -> bytes:
+    """Return the path of a section's blob in the pool's tree."""
+    return f"{kbid[:2]}/{kbid[2:]}".encode()
+
+
+class Pool:
+    """The pool as one commit has it. Adding moves the ref and this object with it."""
+
+    def __init__(self, repo: Repository):
+        self.repo = repo
+        self._open(repo.read_ref(POOL_REF))
+
+    def _open(self, commit: str | None) -> None:
+        self.commit = commit
+        self.tree = self.repo.tree_of(commit) if commit else None
+        self._prefixes = {e.name: e.oid for e in self.repo.read_tree(self.tree)} if self.tree else {}
+        self._names: dict[bytes, dict[bytes, str]] = {}
+
+    def refresh(self) -> None:
+        """Look at the ref again."""
+        commit = self.repo.read_ref(POOL_REF)
+        if commit != self.commit:
+            self._open(commit)
+
+    def _below(self, prefix: bytes) -> dict[bytes, str]:
+        names = self._names.get(prefix)
+        if names is None:
+            oid = self._prefixes.get(prefix)
+            names = self._names[prefix] = {e.name: e.oid for e in self.repo.read_tree(oid)} if oid else {}
+        return names
+
+    def __contains__(self, kbid: str) -> bool:
+        return kbid[2:].encode() in self._below(kbid[:2].encode())
+
+    def oid(self, kbid: str) -> str | None:
+        """Return the blob id of a section, None when the pool lacks it."""
+        return self._below(kbid[:2].encode()).get(kbid[2:].encode())
+
+    def kbids(self) -> Iterator[str]:
+        """Yield all kbids, sorted."""
+        for prefix in sorted(self._prefixes):
+            for name in sorted(self._below(prefix)):
+                kbid = (prefix + name).decode("ascii", "replace")
+                if is_kbid(kbid):
+                    yield kbid
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.kbids())
+
+    def find(self, prefix: str) -> str:
+        """Return the one kbid that begins with `prefix` (4 characters or more).
+
+        Raises UnknownSection, AmbiguousSection.
+        """
+        rest = prefix[2:].encode()
+        fits = sorted(prefix[:2] + n.decode() for n in self._below(prefix[:2].encode()) if n.startswith(rest))
+        if not fits:
+            raise UnknownSection(prefix)
+        if len(fits) > 1:
+            raise AmbiguousSection(prefix, fits)
+        return fits[0]
+
+    def read(self, kbid: str, verify: bool = True) -> Section:
+        """Return one section. Raises UnknownSection, DamagedSection."""
+        oid = self.oid(kbid)
+        if oid is None:
+            raise UnknownSection(kbid)
+        return decode_section(self.repo.read_blob(oid), kbid, verify)
+
+    def read_many(self, kbids: Iterable[str]) -> Iterator[tuple[str, Section | None]]:
+        """Yield (kbid, section) in the order asked; None where it is missing or damaged. Streams."""
+        wanted: list[str] = []
+
+        def names() -> Iterator[bytes]:
+            for kbid in kbids:
+                wanted.append(kbid)
+                yield (self.oid(kbid) or "0" * self.repo.place.oid_hex_length).encode()
+
+        with CatFile.at(self.repo.place) as cat:
+            at = 0
+            for _name, _oid, kind, data in cat.read_many(names()):
+                kbid = wanted[at]
+                at += 1
+                if at > 4096:
+                    del wanted[:at]
+                    at = 0
+                if kind != "blob":
+                    yield kbid, None
+                    continue
+                try:
+                    yield kbid, decode_section(data, kbid, verify=False)
+                except DamagedSection:
+                    yield kbid, None
+
+
+class PoolWriter:
+    """Collects new sections, then publishes them at once: `add` each, `commit` at the end.
+
+    Until the commit nothing is visible; dying before it leaves at most a temporary pack, which `git gc`
+    removes.
+    """
+
+    def __init__(self, pool: Pool, sync: bool = True):
+        self.pool, self.sync = pool, sync
+        self._early: dict[str, bytes] = {}
+        self._oids: dict[str, str] = {}
+        self._pack: PackWriter | None = None
+
+    def __len__(self) -> int:
+        return len(self._oids) + len(self._early)
+
+    def has(self, kbid: str) -> bool:
+        """Return whether the section is in the pool or on its way there."""
+        return kbid in self._oids or kbid in self._early or kbid in self.pool
+
+    def add(self, kbid: str, data: bytes) -> None:
+        """Take one section object."""
+        if self._pack is None and len(self._early) < LOOSE_LIMIT:
+            self._early[kbid] = data
+        else:
+            self._oids[kbid] = self._open_pack().add("blob", data)
+
+    def add_deflated(self, kbid: str, oid: str, size_bytes: int, deflated: bytes) -> None:
+        """Take one section object that a worker has hashed and deflated."""
+        self._open_pack().add_compressed(oid, "blob", size_bytes, deflated)
+        self._oids[kbid] = oid
+
+    def _open_pack(self) -> PackWriter:
+        if self._pack is None:
+            place = self.pool.repo.place
+            self._pack = PackWriter(place.objects_dir, place.object_format, fsync=self.sync)
+            for kbid, data in self._early.items():
+                self._oids[kbid] = self._pack.add("blob", data)
+            self._early.clear()
+        return self._pack
+
+    def abort(self) -> None:
+        """Forget all."""
+        if self._pack is not None:
+            self._pack.abort()
+        self._pack = None
+        self._oids.clear()
+        self._early.clear()
+
+    def commit(self, message: str) -> int:
+        """Store what was added and move `refs/kb/sections` over it. Returns how many sections were new.
+
+        When another process moved the ref first, the two are united: a name is a hash, so nothing can conflict.
+        """
+        repo = self.pool.repo
+        for kbid, data in self._early.items():
+            self._oids[kbid] = repo.write_blob(data)
+        self._early.clear()
+        if self._pack is not None:
+            self._pack.finish()
+            self._pack = None
+        n_new = len(self._oids)
+        for attempt in range(MAX_TRIES):
+            try:
+                self._publish(message)
+                break
+            except RefMoved:
+                if attempt == MAX_TRIES - 1:
+                    raise
+                self.pool.refresh()
+        self._oids.clear()
+        return n_new
+
+    def _publish(self, message: str) -> None:
+        pool = self.pool
+        changes = {pool_path(kbid): (FILE, oid) for kbid, oid in self._oids.items() if kbid not in pool}
+        if not changes:
+            return
+        tree = update_tree(pool.repo, pool.tree, changes)
+        commit = pool.repo.write_commit(tree, [pool.commit] if pool.commit else [], message)
+        pool.repo.update_ref(POOL_REF, commit, pool.commit, "kb: " + message.partition("\n")[0])
+        pool._open(commit)

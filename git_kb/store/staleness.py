@@ -1,0 +1,45 @@
+"""Which documents no longer say what their sources say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from git_kb.index.view import ViewDocument
+from git_kb.model.document import path_of_source
+from git_kb.repo.protocol import Repository
+from git_kb.repo.worktree import DELETED, hash_files, list_sources
+from git_kb.store.state import StateName
+
+
+def stale_sources(repo: Repository, state: StateName, documents: Iterable[ViewDocument]) -> tuple[list[str], list[str]]:
+    """Return (sources whose blob is another now, sources that are gone), in the same state as the documents.
+
+    URLs are never either.
+    """
+    blobs = {d.source: d.blob for d in documents}
+    paths = {path: source for source in blobs if (path := path_of_source(source)) is not None}
+    now = _tree_blobs(repo, state.rev, paths) if state.rev else _disk_blobs(repo, paths)
+    stale = [s for p, s in paths.items() if now.get(p) not in (None, blobs[s])]
+    gone = [s for p, s in paths.items() if now.get(p) is None]
+    return sorted(stale), sorted(gone)
+
+
+def _tree_blobs(repo: Repository, rev: str, paths: Iterable[bytes]) -> dict[bytes, str]:
+    tree = repo.tree_of(rev)
+    return {p: entry.oid for p in paths if (entry := repo.entry_at(tree, p)) is not None}
+
+
+def _disk_blobs(repo: Repository, paths: Iterable[bytes]) -> dict[bytes, str]:
+    wanted = set(paths)
+    now: dict[bytes, str] = {}
+    changed = []
+    for file in list_sources(repo.place):
+        if file.path in wanted and file.state != DELETED:
+            if file.changed or file.oid is None:
+                changed.append(file.path)
+            else:
+                now[file.path] = file.oid
+    now.update(hash_files(repo.place, changed))
+    # Ignored files can be sources too, when they were named on the command line.
+    now.update(hash_files(repo.place, wanted - now.keys()))
+    return now

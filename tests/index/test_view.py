@@ -1,0 +1,121 @@
+"""Views: what is put in comes out; masks and statistics follow the segments."""
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from git_kb.errors import NewerFormat
+from git_kb.index.build import Entry, build_segments, entry_id
+from git_kb.index.pagefile import DamagedSegment, OtherFeature
+from git_kb.index.segment import Segment
+from git_kb.index.segments import Segments
+from git_kb.index.view import View, ViewDocument, ViewRow, encode_view, entry_ids, refit_view
+
+
+def id_of(n):
+    return hashlib.sha256(b"%d" % n).digest()[:24]
+
+
+def entry(n):
+    content = "word " * (n + 1)
+    return Entry(entry_id(hashlib.sha256(content.encode()).digest()[:16], "h"), "text/plain", "h", content)
+
+
+def segments_of(*groups):
+    opened = []
+    for group in groups:
+        (data,) = build_segments(sorted(entry(n) for n in group))
+        segment = Segment.over(data)
+        opened.append(segment)
+    return Segments("", opened, [])
+
+
+def document(d, ids):
+    rows = [ViewRow(i, d, 3 * n + 1, 10 * n, 10 * n + 9, 1 + n, f"c-{n:08x}", "", ("A", f"b{n}")) for n, i in enumerate(ids)]
+    return ViewDocument(f"{d}.toml", b"\1\2", f"doc{d}", f"Title {d}", f"d/{d}.md", "text/markdown", "", "f" * 40, ("x", "y")), rows
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=5))
+def test_a_view_reads_back(shape):
+    documents = [document(d, [id_of(n) for n in ids]) for d, ids in enumerate(shape)]
+    view = View.over("v", encode_view(b"key", documents, Segments("", [], [])))
+    assert view.key == b"key"
+    assert [(d.docid, d.title, d.tags) for d in view.documents()] == [(d.docid, d.title, d.tags) for d, _ in documents]
+    assert list(entry_ids(view)) == [r.entry_id for _, rows in documents for r in rows]
+    for n in range(10):
+        found = view.rows_of(id_of(n))
+        expected = [r for _, rows in documents for r in rows if r.entry_id == id_of(n)]
+        assert [(r.doc, r.line, r.start, r.end, r.part, r.chunk, r.heading) for r in found] == [
+            (r.doc, r.line, r.start, r.end, r.part, r.chunk, r.heading) for r in expected
+        ]
+    assert view.n_missing == len({i for _, rows in documents for i in (r.entry_id for r in rows)})
+
+
+@given(st.sets(st.integers(0, 9)), st.lists(st.sets(st.integers(0, 9), min_size=1), max_size=3))
+def test_masks_and_statistics_are_those_of_the_live_entries(live, groups):
+    groups = [sorted(set(g) - set().union(*groups[:i])) for i, g in enumerate(groups)]
+    segments = segments_of(*[g for g in groups if g])
+    rows = [entry(n) for n in sorted(live)]
+    data = encode_view(b"k", [document(0, [e.entry_id for e in rows])], segments)
+    view = View.over("v", data)
+    held = {i for s in segments for i in s.entry_ids()}
+    ids = {e.entry_id for e in rows}
+    assert (view.n_live, view.n_missing) == (len(ids & held), len(ids - held))
+    assert view.tokens[1] == sum(n + 1 for n in live if entry(n).entry_id in held)
+    for segment in segments:
+        mask = view.mask(segment.name) or b"\1" * segment.n_entries
+        assert [i for i, m in zip(segment.entry_ids(), mask, strict=True) if m] == [i for i in segment.entry_ids() if i in ids]
+    # From other segments to these: the same bytes as made for them at once.
+    other = View.over("v", encode_view(b"k", [document(0, [e.entry_id for e in rows])], Segments("", [], [])))
+    assert other.fits(segments) == (not segments.names)
+    assert refit_view(other, segments) == data
+
+
+def test_every_flipped_byte_is_noticed_or_harmless():
+    segments = segments_of([1, 2, 3])
+    data = encode_view(b"k", [document(0, [entry(1).entry_id, entry(3).entry_id])], segments)
+
+    def answers(view):
+        rows = [
+            (r.entry_id, r.doc, r.line, r.start, r.end, r.part, r.chunk, r.heading)
+            for i in entry_ids(view)
+            for r in view.rows_of(i)
+        ]
+        masks = [view.mask(n) for n in view.segment_names]
+        return (
+            view.key,
+            view.tokens,
+            view.n_live,
+            rows,
+            masks,
+            [(d.docid, d.title, d.source, d.tags, d.stamp) for d in view.documents()],
+        )
+
+    expected = answers(View.over("v", data))
+    noticed = 0
+    for at in range(len(data)):
+        if data[at] == 0 and at % 16:
+            continue
+        torn = bytearray(data)
+        torn[at] ^= 0x41
+        try:
+            assert answers(View.over("v", torn)) == expected
+        except (DamagedSegment, OtherFeature, NewerFormat):
+            noticed += 1
+    assert noticed > 200
+
+
+@pytest.mark.parametrize("cut", [0, 64, 4096, -1])
+def test_a_torn_view_is_damaged(tmp_path, cut):
+    path = tmp_path / "v"
+    path.write_bytes(encode_view(b"k", [], Segments("", [], []))[:cut])
+    with pytest.raises(DamagedSegment):
+        View(str(path))
+
+
+def test_an_entry_in_two_segments_counts_once():
+    segments = segments_of([1, 2], [2, 3])
+    view = View.over("v", encode_view(b"k", [document(0, [entry(n).entry_id for n in (1, 2, 3)])], segments))
+    assert (view.n_live, view.n_missing) == (3, 0)

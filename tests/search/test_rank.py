@@ -1,0 +1,173 @@
+"""What ranking returns is what scoring every entry by the formula returns, in the same order."""
+
+import hashlib
+from collections import Counter
+from math import isclose, log
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from git_kb.index.build import Entry, build_segments, entry_id
+from git_kb.index.segment import Segment
+from git_kb.index.segments import Segments
+from git_kb.index.view import View, ViewDocument, ViewRow, encode_view
+from git_kb.search.query import parse_query
+from git_kb.search.rank import Parameters, search
+from git_kb.text.fields import fields
+from git_kb.text.words import terms
+
+VOCABULARY = ["the", "of", "alpha", "beta", "gamma", "delta", "getUser", "日本語"]
+
+
+def make_entry(heading, content):
+    return Entry(entry_id(hashlib.sha256(content.encode()).digest()[:16], heading), "text/markdown", heading, content)
+
+
+def corpus_of(groups, live):
+    """Return (segments, view, live entries that some segment holds)."""
+    opened = []
+    for group in groups:
+        if group:
+            (data,) = build_segments(sorted({e.entry_id: e for e in group}.values()))
+            opened.append(Segment.over(data))
+    segments = Segments("", opened, [])
+    rows = [ViewRow(e.entry_id, 0, 1, 0, 1, 1, "c-1", "", ()) for e in live]
+    document = ViewDocument("a.toml", b"", "a", "A", "a.md", "text/markdown", "", "", ())
+    return segments, View.over("v", encode_view(b"", [(document, rows)], segments))
+
+
+def brute_force(live, query, parameters):
+    """Score every entry by the formula, from its text. Return [(score, entry id)] of all matches, in order."""
+    counted = {e.entry_id: [Counter(terms(t)) for t in fields(e.mime, e.content, e.heading)] for e in live}
+    sequences = {e.entry_id: [terms(t) for t in fields(e.mime, e.content, e.heading)] for e in live}
+    n = len(counted)
+    if not n:
+        return []
+    mean = [sum(sum(c[f].values()) for c in counted.values()) / n for f in range(3)]
+    scored = []
+    for id_, c in counted.items():
+        if any(term in c[f] for term in query.excluded for f in range(3)):
+            continue
+        if not all(any(s[i : i + len(p)] == p for s in sequences[id_] for i in range(len(s))) for p in query.phrases):
+            continue
+        score, matches = 0.0, False
+        for term, qtf in query.weights.items():
+            df = sum(any(term in f for f in other) for other in counted.values())
+            x = 0.0
+            for f in range(3):
+                if c[f][term]:
+                    matches = True
+                    b = parameters.b[f]
+                    x += parameters.weights[f] * c[f][term] / (1 - b + b * sum(c[f].values()) / mean[f])
+            score += qtf * log(1 + (n - df + 0.5) / (df + 0.5)) * x / (parameters.k1 + x)
+        if matches:
+            scored.append((score, id_))
+    return sorted(scored, key=lambda s: (-s[0], s[1]))
+
+
+def assert_same(result, expected, limit, offset=0):
+    """The same scores in the same order; entries may only change places where scores agree but for rounding."""
+    expected_page = expected[offset : offset + limit]
+    assert len(result.hits) == len(expected_page)
+    by_id = {id_: score for score, id_ in expected}
+    for hit, (score, _) in zip(result.hits, expected_page, strict=True):
+        assert isclose(hit.score, score, rel_tol=1e-9)
+        assert isclose(hit.score, by_id[hit.entry_id], rel_tol=1e-9)
+    assert len({h.entry_id for h in result.hits}) == len(result.hits)
+    for a, b in zip(result.hits, result.hits[1:], strict=False):
+        assert (-a.score, a.entry_id) < (-b.score, b.entry_id)
+    if result.total_is_exact:
+        assert result.total == len(expected)
+    else:
+        assert result.total <= len(expected)
+
+
+weighted = st.sampled_from([w for i, w in enumerate(VOCABULARY) for _ in range(len(VOCABULARY) - i)])
+contents = st.lists(weighted, min_size=1, max_size=15).map(" ".join)
+fenced = st.one_of(contents, st.tuples(contents, contents).map("\n```\n".join))
+made = st.lists(st.builds(make_entry, weighted, fenced), max_size=14)
+queries = st.lists(
+    st.one_of(
+        weighted, weighted.map("-".__add__), st.lists(weighted, min_size=1, max_size=2).map(lambda w: '"' + " ".join(w) + '"')
+    ),
+    max_size=5,
+)
+parameters = st.builds(
+    Parameters,
+    st.tuples(*[st.floats(0.1, 5)] * 3),
+    st.tuples(*[st.floats(0, 1)] * 3),
+    st.floats(0.1, 3),
+)
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(made, max_size=3),
+    st.randoms(),
+    queries,
+    st.integers(1, 6),
+    st.integers(0, 3),
+    st.one_of(st.just(Parameters()), parameters),
+)
+def test_ranking_is_that_of_scoring_everything(groups, random, words, limit, offset, chosen):
+    seen = set()
+    groups = [[e for e in g if e.entry_id not in seen and not seen.add(e.entry_id)] for g in groups]
+    live = [e for g in groups for e in g if random.random() < 0.8]
+    segments, view = corpus_of(groups, live)
+    query = parse_query(" ".join(words))
+    assert_same(search(segments, view, query, limit, offset, chosen), brute_force(live, query, chosen), limit, offset)
+
+
+def real_corpus():
+    """Text with the skew of real text: word i is drawn about 1 / i of the time."""
+    import random
+
+    rng = random.Random(7)
+    names = [f"w{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(300)]
+    weights = [1 / (i + 1) for i in range(300)]
+    return [
+        make_entry(" ".join(rng.choices(names, k=3)), " ".join(rng.choices(names, weights, k=rng.randrange(5, 120))))
+        for _ in range(1500)
+    ], names
+
+
+def test_pruned_ranking_of_a_larger_corpus_is_that_of_scoring_everything():
+    rows, names = real_corpus()
+    segments, view = corpus_of([rows[:1000], rows[1000:]], rows[100:])
+    pruned = 0
+    for text in [
+        names[0],
+        " ".join(names[:4]),
+        f"{names[0]} {names[200]}",
+        f"{names[1]} {names[40]} {names[299]}",
+        " ".join(names[::60]),
+    ]:
+        query = parse_query(text)
+        result = search(segments, view, query, 10)
+        pruned += not result.total_is_exact
+        assert_same(result, brute_force(rows[100:], query, Parameters()), 10)
+    assert pruned, "no query was pruned, so nothing was tested"
+
+
+def test_an_entry_in_two_segments_is_one_hit():
+    a, b, c = (make_entry("h", f"word {t}") for t in ("a", "b", "c"))
+    segments, view = corpus_of([[a, b], [b, c]], [a, b, c])
+    result = search(segments, view, parse_query("word"), 10)
+    assert sorted(h.entry_id for h in result.hits) == sorted(e.entry_id for e in (a, b, c))
+    assert result.total == 3
+
+
+@pytest.mark.parametrize("text", ["", "-word", "nothing", '"b a"'])
+def test_queries_without_hits(text):
+    segments, view = corpus_of([[make_entry("h", "a b")]], [make_entry("h", "a b")])
+    result = search(segments, view, parse_query(text), 10)
+    assert (result.hits, result.total) == ([], 0)
+
+
+def test_a_hit_tells_its_terms_and_fields():
+    row = make_entry("Title", "alpha beta\n```\ngamma\n```")
+    segments, view = corpus_of([[row]], [row])
+    (hit,) = search(segments, view, parse_query("title gamma absent"), 10).hits
+    assert hit.terms == ["titl", "gamma"]
+    assert hit.fields == ["heading", "code"]
