@@ -152,10 +152,10 @@ def _unlink(path: str) -> None:
 def merge_groups(sizes: list[int]) -> list[int]:
     """Return the indices of the segments to merge into one, so that sizes at least double; nothing when they do.
 
-    Segments that are full (over half of the largest size allowed) stay out of it.
+    Segments over a quarter of the largest size allowed stay out of it: merging those costs more than it saves.
     """
     order = sorted(range(len(sizes)), key=lambda i: (sizes[i], i))
-    small = [i for i in order if sizes[i] <= MAX_ENTRIES // 2]
+    small = [i for i in order if sizes[i] <= MAX_ENTRIES // 4]
     total, take = 0, 0
     for at, index in enumerate(small):
         # Whatever lies below a segment of less than twice that sum goes into the merge with it.

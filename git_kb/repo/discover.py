@@ -126,6 +126,12 @@ class Place:
             env["GIT_WORK_TREE"] = self.work_tree
         return {**env, **extra} if extra else env
 
+    def plain(self) -> Place:
+        """Return a copy that can be sent to another process."""
+        env = dict(os.environ if self.env is None else self.env)
+        values = {name: getattr(self, name) for name in self.__slots__ if name != "env"}
+        return Place(**values, env=env)
+
 
 def discover(cwd: str, env: Mapping[str, str] | None = None) -> Place:
     """Return the repository that git finds from `cwd`. Raises NoRepository with git's own words (dubious ownership too)."""

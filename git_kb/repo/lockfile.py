@@ -98,23 +98,31 @@ class WriterLock:
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
     def refresh(self) -> None:
-        """Give a sign of life. Raises LockLost when another process has taken over."""
-        with _guard(self.path) as guarded:
-            if not self._is_ours():
-                self._token = ""
-                raise LockLost(self.path)
-            if guarded:
-                moment = self._now()
-                os.utime(self.path, (moment, moment))
+        """Give a sign of life. Raises LockLost when another process has taken over, or the lock was deleted."""
+        try:
+            with _guard(self.path) as guarded:
+                if self._is_ours():
+                    if guarded:
+                        moment = self._now()
+                        os.utime(self.path, (moment, moment))
+                    return
+        except FileNotFoundError:
+            # The whole directory is gone: it may be deleted at any time.
+            pass
+        self._token = ""
+        raise LockLost(self.path)
 
     def release(self) -> None:
         """Remove the lock if it is still ours. Does nothing in a forked child: the lock is its parent's."""
         if not self._token or self._pid != os.getpid():
             return
-        with _guard(self.path, wait=True):
-            if self._is_ours():
-                os.unlink(self.path)
-            self._token = ""
+        try:
+            with _guard(self.path, wait=True):
+                if self._is_ours():
+                    os.unlink(self.path)
+        except FileNotFoundError:
+            pass
+        self._token = ""
 
     def _try(self) -> bool:
         try:

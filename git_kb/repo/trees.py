@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_kb.repo.objects import BadPath, check_name, tree_order
@@ -72,23 +73,21 @@ def path_history(repo: Repository, start: str, path: bytes) -> Iterator[str]:
 
     Git's simplified history: at a merge that has the path as one of its parents has it, only that parent is followed.
     """
+    read_commit = cache(repo.read_commit)
+    # Newest first, then first found first.
+    queue = [(-read_commit(start).committer.when, 0, start)]
     seen = {start}
-    queue = [_by_date(repo, start, 0)]
     while queue:
         _, _, oid = heapq.heappop(queue)
-        commit = repo.read_commit(oid)
+        commit = read_commit(oid)
         entry = _content_at(repo, commit.tree, path)
-        same = None
-        for parent in commit.parents:
-            if _content_at(repo, repo.read_commit(parent).tree, path) == entry:
-                same = parent
-                break
+        same = next((p for p in commit.parents if _content_at(repo, read_commit(p).tree, path) == entry), None)
         if same is None and (commit.parents or entry is not None):
             yield oid
         for parent in commit.parents if same is None else (same,):
             if parent not in seen:
                 seen.add(parent)
-                heapq.heappush(queue, _by_date(repo, parent, len(seen)))
+                heapq.heappush(queue, (-read_commit(parent).committer.when, len(seen), parent))
 
 
 class _Node:
@@ -171,11 +170,6 @@ def _push(stack: list[Level], level: Level, entry: TreeEntry | None) -> None:
     if len(stack) >= MAX_TREE_DEPTH:
         raise DamagedObject(entry.oid if entry else "", "its directories are nested too deep")
     stack.append(level)
-
-
-def _by_date(repo: Repository, oid: str, n_seen: int) -> tuple[int, int, str]:
-    """Return the heap key: newest first, then first found first."""
-    return -repo.read_commit(oid).committer.when, n_seen, oid
 
 
 def _content_at(repo: Repository, tree: str, path: bytes) -> tuple[int, str] | None:

@@ -14,22 +14,27 @@ from contextlib import AbstractContextManager
 from git_kb.errors import KbError
 from git_kb.index.build import Entry, build_segments, entry_id, heading_text
 from git_kb.index.pagefile import DamagedSegment, OtherFeature
-from git_kb.index.segment import Segment
+from git_kb.index.segment import MAX_ENTRIES, Segment
 from git_kb.index.segments import Segments, merge_and_publish, read_current, write_segment
 from git_kb.index.view import View, ViewDocument, ViewRow, encode_view, refit_view, write_view
 from git_kb.model.document import FRONT_MATTER, Manifest, path_of_source
 from git_kb.model.section import kbid_bytes, kbid_text
+from git_kb.repo.discover import Place
 from git_kb.repo.lockfile import CannotWrite, Locked
 from git_kb.repo.protocol import Repository
 from git_kb.store.cut import Limits, cut_source
 from git_kb.store.documents import Documents
 from git_kb.store.manifest import SUFFIX
 from git_kb.store.pool import Pool, PoolWriter
+from git_kb.store.root import POOL_REF
 from git_kb.store.state import StateName, open_documents
 from git_kb.store.viewfile import worktree_view_name
 from git_kb.text.chunk import Unusable
 
 MAX_VIEWS = 20
+MIN_SLICED = 40_000
+# A worker takes minutes on a large slice; the lock wants a sign of life before that.
+BEAT_S = 30.0
 ID_SIZE = 16
 
 
@@ -226,9 +231,7 @@ def _index(
             missing = segments.missing(headings)
             names = segments.names
             beat = getattr(lock, "refresh", lambda: None)
-            for data in build_segments(_entries(repo, {i: headings[i] for i in missing}, hooks)):
-                beat()
-                names.append(write_segment(kb_dir, data))
+            names += build_missing(repo, {i: headings[i] for i in missing}, hooks.jobs, beat, hooks)
             merge_and_publish(kb_dir, names, beat)
             segments.close()
             return Segments.open(kb_dir), []
@@ -237,27 +240,83 @@ def _index(
         return segments, []
     except (CannotWrite, PermissionError) as e:
         hooks.warn(f"the index cannot be stored ({e}); it is made in memory for this command alone")
-        return segments, [Segment.over(data) for data in build_segments(_entries(repo, headings, hooks))]
+        entries = _entries(repo, headings, [], lambda done: None)
+        return segments, [Segment.over(data) for data in build_segments(entries)]
 
 
-def _entries(repo: Repository, headings: dict[bytes, str], hooks: Hooks) -> Iterator[Entry]:
-    """Yield entries in ascending order of id, content from the pool. Sections nobody has are left out."""
-    pool = Pool(repo)
+def slices(n: int) -> list[range]:
+    """Return how `n` entries, sorted by id, are cut into segments: from `n` alone, so that a rebuild gives the same bytes everywhere.
+
+    Below 40,000 one piece; above, an even number of equal ones, so that two processes share the work.
+    """
+    n_slices = 1 if n < MIN_SLICED else 2 * -(-n // (2 * MAX_ENTRIES))
+    size = -(-n // n_slices) if n else 0
+    return [range(at, min(at + size, n)) for at in range(0, n, size or 1)]
+
+
+def build_missing(repo: Repository, headings: dict[bytes, str], jobs: int, beat: Callable[[], None], hooks: Hooks) -> list[str]:
+    """Write segments for these entries, and return their names. The caller publishes them."""
     ids = sorted(headings)
-    sections = pool.read_many(kbid_text(id_[:ID_SIZE]) for id_ in ids)
-    n_lost = 0
+    pieces = slices(len(ids))
+    lost = 0
+    names: list[str] = []
+    if jobs < 2 or len(pieces) < 2:
+        for piece in pieces:
+            some = {id_: headings[id_] for id_ in ids[piece.start : piece.stop]}
+            written, n_lost = _write_segments(repo, some, lambda done, at=piece.start: hooks.progress("index", at + done, len(ids)))  # type: ignore[misc]
+            names += written
+            lost += n_lost
+            beat()
+    else:
+        from concurrent.futures import ProcessPoolExecutor, wait
+        from multiprocessing import get_context
+
+        place = repo.place.plain()
+        with ProcessPoolExecutor(min(jobs, len(pieces)), mp_context=get_context("forkserver")) as workers:
+            futures = [
+                workers.submit(_write_slice, place, {id_: headings[id_] for id_ in ids[piece.start : piece.stop]})
+                for piece in pieces
+            ]
+            for done, future in enumerate(futures):
+                hooks.progress("index", len(ids) * done // len(pieces), len(ids))
+                while not future.done():
+                    wait([future], BEAT_S)
+                    beat()
+                written, n_lost = future.result()
+                names += written
+                lost += n_lost
+    hooks.progress("index", len(ids), len(ids))
+    if lost:
+        hooks.warn(f"{lost} section{'s are' if lost > 1 else ' is'} missing from the pool; ingest again, or fetch {POOL_REF}")
+    return names
+
+
+def _write_slice(place: Place, headings: dict[bytes, str]) -> tuple[list[str], int]:
+    """`_write_segments` in a worker process."""
+    from git_kb.repo.open import open_repository
+
+    with open_repository(place) as repo:
+        return _write_segments(repo, headings, lambda done: None)
+
+
+def _write_segments(repo: Repository, headings: dict[bytes, str], progress: Callable[[int], None]) -> tuple[list[str], int]:
+    """Write segments for some entries. Returns (their names, how many sections the pool lacks)."""
+    lost: list[bytes] = []
+    entries = _entries(repo, headings, lost, progress)
+    return [write_segment(repo.place.kb_dir, data) for data in build_segments(entries)], len(lost)
+
+
+def _entries(repo: Repository, headings: dict[bytes, str], lost: list[bytes], progress: Callable[[int], None]) -> Iterator[Entry]:
+    """Yield entries in ascending order of id, content from the pool. Those of sections that the pool lacks go to `lost`."""
+    ids = sorted(headings)
+    sections = Pool(repo).read_many(kbid_text(id_[:ID_SIZE]) for id_ in ids)
     for done, (id_, (_kbid, section)) in enumerate(zip(ids, sections, strict=True)):
         if done % 1000 == 0:
-            hooks.progress("index", done, len(ids))
+            progress(done)
         if section is None:
-            n_lost += 1
-            continue
-        yield Entry(id_, section.mime, headings[id_], section.content.decode("utf-8", "replace"))
-    hooks.progress("index", len(ids), len(ids))
-    if n_lost:
-        hooks.warn(
-            f"{n_lost} section{'s are' if n_lost > 1 else ' is'} missing from the pool; 'git kb ingest' or fetching refs/kb/sections helps"
-        )
+            lost.append(id_)
+        else:
+            yield Entry(id_, section.mime, headings[id_], section.content.decode("utf-8", "replace"))
 
 
 def _make_again(repo: Repository, headings: dict[bytes, str], documents: Documents, hooks: Hooks) -> None:
