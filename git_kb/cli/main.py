@@ -98,9 +98,15 @@ def _run(arguments: list[str], env: Env) -> int:
         quick = quick_search(rest[1:], env)
         if quick is not None:
             return quick
+    from git_kb.cli.parser import HelpAsked
+
     module = command_module(verb)
     parser = command_parser(verb, module)
-    args = parser.parse_args(rest[1:])
+    try:
+        args = parser.parse_args(rest[1:])
+    except HelpAsked as e:
+        env.out.write(e.text)
+        return 0
     return int(module.run(args, env))
 
 

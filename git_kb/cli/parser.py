@@ -16,14 +16,25 @@ class BadArguments(UsageError):
         super().__init__(message)
 
 
+class HelpAsked(Exception):
+    """The command line asks for help: `text` goes to standard output, and that is all there is to do."""
+
+    def __init__(self, text: str):
+        self.text = text
+        super().__init__(text)
+
+
 class Parser(argparse.ArgumentParser):
-    """Raises BadArguments where argparse would leave with 2."""
+    """Raises BadArguments where argparse would leave with 2, and HelpAsked where it would print and leave."""
 
     def __init__(self, prog: str, description: str):
         super().__init__(prog=prog, description=description, allow_abbrev=False, formatter_class=_Formatter)
 
     def error(self, message: str) -> NoReturn:
         raise BadArguments(message, " ".join(self.format_usage().split()))
+
+    def print_help(self, file: object = None) -> NoReturn:
+        raise HelpAsked(self.format_help())
 
 
 class _Formatter(argparse.HelpFormatter):

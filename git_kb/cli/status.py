@@ -47,11 +47,12 @@ def run(args: argparse.Namespace, env: Env) -> int:
         return 0
     from git_kb.output.terminal import visible
 
+    n_segments = len(segments.segments)
     lines = [
         f"knowledge base in {data['root']}, {state}",
         f"  {view.n_documents} documents, {view.n_rows} sections",
         f"  pool: {len(pool)} sections",
-        f"  index: {segments.n_entries} entries in {len(segments.segments)} segments, {_size(kb_dir) / 1e6:.1f} MB",
+        f"  index: {segments.n_entries} entries in {n_segments} segment{'s' * (n_segments != 1)}, {_size(kb_dir) / 1e6:.1f} MB",
     ]
     if view.n_missing:
         lines.append(f"  {view.n_missing} sections are not indexed yet; the next search does it, or 'git kb index'")

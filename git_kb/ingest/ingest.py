@@ -114,7 +114,8 @@ def _cuts(repo: Repository, work: list[Source], config: Config, options: Options
     unreadable: list[tuple[Source, str]] = []
     by_path = {source.path: source for source in work}
     read = read_sources(repo.place, [s.file for s in work], lambda error: unreadable.append((by_path[error.path], error.why)))
-    sources = ((by_path[file.path], data) for file, data in read)
+    # The blob that is read is the one that counts, should a file have changed since it was selected.
+    sources = ((replace(by_path[file.path], file=file, blob=file.oid or ""), data) for file, data in read)
     if options.jobs > 1 and len(work) >= MIN_PARALLEL:
         yield from _parallel(sources, limits, repo.place.object_format, options.jobs)
     else:
@@ -172,8 +173,7 @@ def _manifest(source: Source, cut: Cut | PackedCut, old: Manifest | None, moved_
         docid=docid_of_path(source.path),
         title=one_line(title or path_name) or "untitled",
         source=source_of_path(source.path),
-        # The blob that was cut, should the file have changed since it was selected.
-        blob=source.file.oid or source.blob,
+        blob=source.blob,
         type=cut.source.type,
         sections=_superseding(cut.rows, old, source_of_path(source.path)),
         moved_from=moved_from or (old.moved_from if old else ""),

@@ -1,4 +1,6 @@
-"""Include and exclude patterns of `kb.config.json`: `*`, `?`, `[...]` within a name, `**` across directories."""
+"""Include and exclude patterns of `kb.config.json`: `*`, `?`, `[...]` within a name, `**` across
+directories. Case does not count: `README.MD` is Markdown too.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ def compile_patterns(patterns: Iterable[str]) -> Callable[[str], bool]:
     expressions = [_expression(p) for p in patterns]
     if not expressions:
         return lambda path: False
-    match = re.compile("|".join(f"(?:{e})" for e in expressions), re.DOTALL).fullmatch
+    match = re.compile("|".join(f"(?:{e})" for e in expressions), re.DOTALL | re.IGNORECASE).fullmatch
     return lambda path: match(path) is not None
 
 

@@ -63,6 +63,7 @@ REASONS = {
     worktree.NESTED: "it is a repository of its own; run git kb inside it",
     worktree.UNMERGED: "it has unresolved merge conflicts",
 }
+OTHER_REPOSITORY = {worktree.GITLINK, worktree.NESTED}
 
 
 def select_sources(
@@ -107,7 +108,8 @@ def _list_files(place: Place, paths: list[str], config: Config) -> tuple[list[So
         for file in list_sources(place, [inside] if inside else []):
             name = file.path.decode("utf-8", "surrogateescape")
             named = file.path == inside
-            if not named and (not included(name) or excluded(name)):
+            # Patterns say which files are wanted; another repository's files are left to it, whatever it is called.
+            if not named and (excluded(name) or not (included(name) or file.state in OTHER_REPOSITORY)):
                 continue
             if file.state == worktree.DELETED:
                 continue

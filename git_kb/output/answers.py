@@ -6,7 +6,10 @@ from dataclasses import asdict
 
 from git_kb.output.hits import shown_source
 from git_kb.output.terminal import visible
-from git_kb.search.answer import CitedAnswer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from git_kb.search.answer import CitedAnswer
 
 
 def render_answer(answer: CitedAnswer, prefix: bytes = b"") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_kb.errors import KbError
@@ -78,7 +77,7 @@ def _stand_in(role: str) -> dict[str, str]:
 
 def _reproducible_date(place: Place, role: str) -> dict[str, str]:
     """SOURCE_DATE_EPOCH, which git itself does not know, dates what no GIT_*_DATE dates."""
-    env = os.environ if place.env is None else place.env
+    env = place.git_env()
     epoch = env.get("SOURCE_DATE_EPOCH", "")
     if env.get(f"GIT_{role}_DATE") or not epoch.isdigit():
         return {}

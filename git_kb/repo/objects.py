@@ -41,6 +41,9 @@ def object_id(kind: str, data: bytes, object_format: str) -> str:
 
 def check_name(name: bytes, path: bytes | None = None) -> None:
     """Raise BadPath unless `name` may stand in a tree. `path` is what the message names."""
+    if name.isalnum():
+        # Most names, and all of the pool's.
+        return
     if name in (b"", b".", b"..") or b"/" in name or b"\0" in name or _means_dotgit(name):
         raise BadPath(name if path is None else path, "not a name git allows in a tree")
 
@@ -120,11 +123,13 @@ def decode_commit(data: bytes, oid: str) -> Commit:
 
 def is_oid(text: str, length: int) -> bool:
     """Return whether text is a whole object id of `length` digits, in lower case as git writes it."""
-    return len(text) == length and all(c in "0123456789abcdef" for c in text)
+    return len(text) == length and not text.strip("0123456789abcdef")
 
 
 def _means_dotgit(name: bytes) -> bool:
     """Return whether a name is `.git` on some file system: in any case, with what HFS+ ignores, in NTFS's short and long forms."""
+    if name.isascii() and b"git" not in name.lower():
+        return False
     lowered = name.decode("utf-8", "surrogateescape").translate(HFS_IGNORED).lower()
     return any(part.partition(":")[0].rstrip(" .") in (".git", "git~1") for part in lowered.split("\\"))
 

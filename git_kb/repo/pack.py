@@ -1,7 +1,7 @@
 """Many new objects as one pack: written in a stream, undeltified, with its index.
 
 Formats: gitformat-pack(5), pack version 2 and index version 2. Written here, not by a library: measured on 1.2 KB blobs,
-libgit2's pack builder takes 215 us an object (it looks for deltas), dulwich 95 us, this about 5 us more than zlib's 24.
+libgit2's pack builder takes 215 us an object (it looks for deltas), dulwich 95 us, this 12 us on top of zlib's 10 to 24.
 """
 
 from __future__ import annotations

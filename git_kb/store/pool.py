@@ -21,7 +21,7 @@ class UnknownSection(KbError):
     """The pool has no such section."""
 
     exit_code = 1
-    hint = "run 'git kb index' to make sections again from their sources, or 'git kb sync' to fetch them"
+    hint = "run 'git kb index' to make sections again from their sources, or fetch refs/kb/sections"
 
     def __init__(self, kbid: str):
         self.kbid = kbid

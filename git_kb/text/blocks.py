@@ -452,22 +452,23 @@ def _end_of_lazy(lines: Iterator[tuple[str, int]], start: int, depth: int) -> in
     """
     texts: list[str] = []
     ends = [start]
-    size = lookahead = 64
-    while True:
-        batch = list(islice(lines, size))
+    line = 0
+    size = 8
+    while batch := list(islice(lines, size)):
         texts += [text for text, _ in batch]
         ends += [end for _, end in batch]
-        last = len(batch) < size
         if depth < MAX_DEPTH:
             content = "\n".join(texts) + "\n"
-            stop = _scan(content, depth + 1)[1]
-            line = content.count("\n", 0, stop)
-            # A link definition may still go on in the lines not read yet.
-            if line < len(texts) and (last or line + lookahead // 2 <= len(texts)):
+            line = content.count("\n", 0, _scan(content, depth + 1)[1])
+            # A table's header needs the line after it; a link definition may go on for any number of lines, in theory.
+            if line + (32 if "]:" in content else 2) <= len(texts):
                 return ends[line]
-        if last:
-            return ends[-1]
-        size *= 32
+        else:
+            line = len(texts)
+        if len(batch) < size:
+            break
+        size *= 8
+    return ends[line]
 
 
 # Link reference definitions.

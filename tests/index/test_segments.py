@@ -31,7 +31,7 @@ def test_merging_ends_with_sizes_that_at_least_double(sizes):
         assert merged <= MAX_ENTRIES
         sizes = [s for i, s in enumerate(sizes) if i not in group] + [merged]
     assert not merge_groups(sizes)
-    small = sorted(s for s in sizes if s <= MAX_ENTRIES // 2)
+    small = sorted(s for s in sizes if s <= MAX_ENTRIES // 4)
     assert all(b >= 2 * sum(small[: i + 1]) for i, b in enumerate(small[1:]) if sum(small[: i + 2]) <= MAX_ENTRIES)
 
 

@@ -7,6 +7,7 @@ from git_kb.ingest.patterns import compile_patterns
     ("pattern", "yes", "no"),
     [
         ("**/*.md", ["a.md", "x/a.md", "x/y/.md", "x/new\nline.md"], ["a.mdx", "md", "a.md/x"]),
+        ("**/*.md", ["a.MD", "x/README.Md"], []),
         ("*.md", ["a.md"], ["x/a.md"]),
         ("kb/**", ["kb/a", "kb/x/y"], ["kb", "akb/x"]),
         ("docs/**/x.md", ["docs/x.md", "docs/a/b/x.md"], ["docsx.md", "x.md"]),

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import socket
 import stat
 import subprocess
@@ -169,19 +170,25 @@ def test_release_removes_only_our_own(path):
 
 
 def test_a_forked_child_does_not_release(path):
-    with WriterLock(path, "ingest"):
+    with WriterLock(path, "ingest") as lock:
         pid = os.fork()
         if pid == 0:
-            WriterLock.release(_locks(path)[0])
+            lock.release()
             os._exit(0)
         os.waitpid(pid, 0)
         assert os.path.exists(path)
 
 
-def _locks(path):
-    import gc
-
-    return [each for each in gc.get_objects() if isinstance(each, WriterLock) and each.path == path]
+def test_the_directory_may_be_deleted_at_any_time(path):
+    lock = WriterLock(path, "ingest")
+    lock.acquire()
+    shutil.rmtree(os.path.dirname(path))
+    with pytest.raises(LockLost):
+        lock.refresh()
+    lock.acquire()
+    shutil.rmtree(os.path.dirname(path))
+    lock.release()
+    assert not lock.held
 
 
 @pytest.mark.parametrize("content", [b"garbage", b"{}", b"[]", b'{"pid": "x"}', b"\xff", b'{"pid": 1e99}'])

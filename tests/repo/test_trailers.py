@@ -20,7 +20,7 @@ def by_git(message):
     return [row for row in out.split("\n") if row and not row.startswith("(")]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.lists(lines, max_size=9))
 def test_reading_agrees_with_git(rows):
     message = "\n".join(["subject", "", *rows]) + "\n"
