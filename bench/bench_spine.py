@@ -155,7 +155,7 @@ def read_entries(repo: object) -> list[Entry]:
     from git_kb.store.freshness import _entries, _headings_of_view, read_view
 
     view, _ = read_view(repo, StateName(), Hooks(lambda m: None, lambda m: None, null_lock))  # type: ignore[arg-type]
-    return list(_entries(repo, _headings_of_view(view), [], lambda n: None))  # type: ignore[arg-type]
+    return list(_entries(Pool(repo), _headings_of_view(view), [], lambda n: None))  # type: ignore[arg-type]
 
 
 def build_fts5(path: str, entries: list[Entry]) -> None:

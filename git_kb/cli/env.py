@@ -123,6 +123,6 @@ def process_env() -> Env:
 def _visible(text: str) -> str:
     if text.isprintable():
         return text
-    from git_kb.output.terminal import visible
+    from git_kb.output.terminal import visible_line
 
-    return visible(text)
+    return visible_line(text)

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
-    from git_kb.output.terminal import visible
+    from git_kb.output.terminal import visible_line
     from git_kb.store.check import Counts, check
     from git_kb.store.state import default_state
 
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         env.out.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
         return 1 if findings else 0
     for finding in findings:
-        env.out.write(visible(f"{finding.kind} {finding.entity}: {finding.detail}") + "\n")
+        env.out.write(visible_line(f"{finding.kind} {finding.entity}: {finding.detail}") + "\n")
     env.note(
         f"checked {counts.sections} sections, {counts.documents} documents, {counts.segments} segments: {len(findings)} findings"
     )

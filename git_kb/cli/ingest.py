@@ -120,15 +120,17 @@ def _report(summary: object, args: argparse.Namespace, env: Env) -> None:
 
 def _data(summary: object) -> dict[str, object]:
     from git_kb.ingest.ingest import Summary
+    from git_kb.model.document import source_of_path
 
     assert isinstance(summary, Summary)
+    # Paths as manifests have them: JSON holds no bytes that are not UTF-8.
     return {
-        "new": [os.fsdecode(p) for p in summary.new],
-        "changed": [os.fsdecode(p) for p in summary.changed],
+        "new": [source_of_path(p) for p in summary.new],
+        "changed": [source_of_path(p) for p in summary.changed],
         "moved": [{"from": old, "to": new} for old, new in summary.moved],
         "unchanged": summary.n_unchanged,
-        "skipped": [{"path": os.fsdecode(p), "reason": r} for p, r in summary.skipped],
-        "warnings": [{"path": os.fsdecode(p), "warning": w} for p, w in summary.warnings],
+        "skipped": [{"path": source_of_path(p), "reason": r} for p, r in summary.skipped],
+        "warnings": [{"path": source_of_path(p), "warning": w} for p, w in summary.warnings],
         "gone": summary.gone,
         "pruned": summary.pruned,
         "sections": summary.n_sections,

@@ -83,20 +83,20 @@ def _json(operation: object) -> str:
 
 
 def _text(operation: object, oneline: bool) -> str:
-    from git_kb.output.terminal import visible
+    from git_kb.output.terminal import visible_line
     from git_kb.store.history import Operation
 
     assert isinstance(operation, Operation)
-    subject = visible(operation.subject)
+    subject = visible_line(operation.subject)
     if oneline:
         return f"{operation.oid[:10]} {_when(operation.when_s)[:10]} {operation.where:6} {subject}\n"
     lines = [
         f"commit {operation.oid} ({operation.where})",
-        f"Author: {visible(operation.author)} <{visible(operation.email)}>",
+        f"Author: {visible_line(operation.author)} <{visible_line(operation.email)}>",
         f"Date:   {_when(operation.when_s)}",
         "",
         f"    {subject}",
-        *(f"    source: {visible(s)}" for s in operation.sources[:10]),
+        *(f"    source: {visible_line(s)}" for s in operation.sources[:10]),
     ]
     if len(operation.sources) > 10:
         lines.append(f"    and {len(operation.sources) - 10} more")

@@ -23,17 +23,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
+    from git_kb.index.pagefile import DamagedSegment
     from git_kb.output.answers import answer_data, render_answer
     from git_kb.search.answer import answer
-    from git_kb.store.freshness import fresh_view
+    from git_kb.store.freshness import with_fresh_view
     from git_kb.store.state import default_state
     from git_kb.store.viewfile import current_view
 
     env.quiet = args.quiet or args.json
+    question = " ".join(args.question)
     opened = None if args.at or args.cached or env.place.work_tree is None else current_view(env.place)
-    if opened is None:
-        opened = fresh_view(env.repo, default_state(env.place, args.at, args.cached), env.hooks("query"))
-    result = answer(env.place, *opened, " ".join(args.question))
+    try:
+        result = None if opened is None else answer(env.place, *opened, question)
+    except DamagedSegment:
+        result = None
+    if result is None:
+        state = default_state(env.place, args.at, args.cached)
+        result = with_fresh_view(env.repo, state, env.hooks("query"), lambda v, s: answer(env.place, v, s, question))
     if args.json:
         import json
 

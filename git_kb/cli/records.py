@@ -7,7 +7,7 @@ import re
 
 from git_kb.cli.env import Env
 from git_kb.cli.parser import BadArguments
-from git_kb.output.terminal import visible
+from git_kb.output.terminal import visible_line
 
 _FIELD = re.compile(r"\{([^{}]*)\}")
 
@@ -33,4 +33,4 @@ class Records:
             raise BadArguments(f"no field '{name}'", f"fields: {', '.join(record)}")
         value = record[name]
         text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-        return text if self.nul else visible(text).replace("\n", "\\n").replace("\t", "\\t")
+        return text if self.nul else visible_line(text)

@@ -13,6 +13,9 @@ from git_kb.cli.env import Env
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from git_kb.index.segments import Segments
+    from git_kb.index.view import View
+    from git_kb.search.find import Answer
     from git_kb.search.rank import Parameters
 
 SUMMARY = "rank the sections that match"
@@ -40,7 +43,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.cli.parser import BadArguments
     from git_kb.output.hits import hits_data, render_hits
     from git_kb.search.find import Filters, find
-    from git_kb.store.freshness import fresh_view
+    from git_kb.store.freshness import with_fresh_view
     from git_kb.store.state import default_state
 
     usage = "git kb search [--limit N] [--offset N] [--at REV | --cached] WORD..."
@@ -49,9 +52,13 @@ def run(args: argparse.Namespace, env: Env) -> int:
     env.quiet = args.quiet or args.json
     parameters = parse_weights(args.weights)
     state = default_state(env.place, args.at, args.cached)
-    view, segments = fresh_view(env.repo, state, env.hooks("search"))
-    filters = Filters(tuple(args.tag), args.type, args.path, args.doc)
-    answer = find(env.place, view, segments, " ".join(args.word), args.limit, args.offset, parameters, filters or None)
+    filters = Filters(tuple(args.tag), args.type, args.path, args.doc) or None
+    text = " ".join(args.word)
+
+    def look(view: View, segments: Segments) -> tuple[Answer, int]:
+        return find(env.place, view, segments, text, args.limit, args.offset, parameters, filters), view.n_live
+
+    answer, n_live = with_fresh_view(env.repo, state, env.hooks("search"), look)
     if args.json:
         import json
 
@@ -66,7 +73,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         if more > 0:
             env.note(f"{'' if answer.total_is_exact else 'at least '}{more} more; --limit and --offset show them")
         return 0
-    env.note(f"nothing found in {state} for '{answer.query}' ({view.n_live} sections searched)")
+    env.note(f"nothing found in {state} for '{answer.query}' ({n_live} sections searched)")
     return 1
 
 

@@ -12,6 +12,10 @@ from collections.abc import Sequence
 
 from git_kb.cli.env import Env
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from git_kb.index.view import View
+
 SUMMARY = "print a section, a document or what a citation points to"
 
 
@@ -24,19 +28,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
+    from git_kb.store.freshness import with_fresh_view
+    from git_kb.store.state import default_state
+
+    env.quiet = args.json
+    state = default_state(env.place, args.at, args.cached)
+    shown = with_fresh_view(env.repo, state, env.hooks("show"), lambda view, segments: _look_up(view, args.id, env))
+    if args.json:
+        import json
+
+        env.out.write(json.dumps(shown if len(shown) > 1 else shown[0], ensure_ascii=False, indent=1) + "\n")
+        return 0
+    for data in shown:
+        env.out.write(_document_text(data) if "sections" in data else _section_text(data))
+    return 0
+
+
+def _look_up(view: View, names: list[str], env: Env) -> list[dict[str, object]]:
     from git_kb.index.view import ViewDocument
     from git_kb.ingest.select import inside_path
     from git_kb.model.document import source_of_path
     from git_kb.output.show import UnknownId, resolve_id
-    from git_kb.store.freshness import fresh_view
     from git_kb.store.pool import Pool
-    from git_kb.store.state import default_state
 
-    env.quiet = args.json
-    view, _ = fresh_view(env.repo, default_state(env.place, args.at, args.cached), env.hooks("show"))
     pool = Pool(env.repo)
     shown = []
-    for name in args.id:
+    for name in names:
         try:
             found = resolve_id(view, name)
         except UnknownId:
@@ -48,14 +65,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
             shown.append(_document_data(view, found))
         else:
             shown.append(_section_data(pool, found))
-    if args.json:
-        import json
-
-        env.out.write(json.dumps(shown if len(shown) > 1 else shown[0], ensure_ascii=False, indent=1) + "\n")
-        return 0
-    for data in shown:
-        env.out.write(_document_text(data) if "sections" in data else _section_text(data))
-    return 0
+    return shown
 
 
 def _section_data(pool: object, places: Sequence[object]) -> dict[str, object]:
@@ -112,23 +122,23 @@ def _document_data(view: object, document: object) -> dict[str, object]:
 
 
 def _section_text(data: dict[str, object]) -> str:
-    from git_kb.output.terminal import visible
+    from git_kb.output.terminal import visible, visible_line
 
     lines = [f"section {data['kbid']}", f"Type:  {data['type']}, {data['size']} bytes"]
     for place in data["places"]:  # type: ignore[attr-defined]
         heading = " > ".join(place["heading"])
         lines.append(f"Cite:  {place['citation']}")
-        lines.append(f"At:    {place['source']}:{place['line']}" + (f"  {heading}" if heading else ""))
+        lines.append(f"At:    {visible_line(place['source'])}:{place['line']}" + (f"  {heading}" if heading else ""))
     return visible("\n".join([*lines, "", str(data["content"])])) + "\n\n"
 
 
 def _document_text(data: dict[str, object]) -> str:
-    from git_kb.output.terminal import visible
+    from git_kb.output.terminal import visible, visible_line
 
     lines = [
         f"document {data['docid']}",
         f"Title:  {data['title']}",
-        f"Source: {data['source']} ({data['type']}, blob {data['blob']})",
+        f"Source: {visible_line(str(data['source']))} ({data['type']}, blob {data['blob']})",
     ]
     if data["tags"]:
         lines.append(f"Tags:   {', '.join(data['tags'])}")  # type: ignore[arg-type]

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
         env.out.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
         return 0
-    from git_kb.output.terminal import visible
+    from git_kb.output.terminal import visible, visible_line
 
     n_segments = len(segments.segments)
     lines = [
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         ("gone", gone, "git kb ingest --prune"),
     ):
         if names:
-            lines += ["", f"sources {title} (use '{advice}'):", *(f"\t{n}" for n in names)]
+            lines += ["", f"sources {title} (use '{advice}'):", *(f"\t{visible_line(n)}" for n in names)]
     if not stale and not gone:
         lines.append("  every document is as its source is")
     env.out.write(visible("\n".join(lines)) + "\n")

@@ -131,7 +131,7 @@ class PageFile:
         self.areas = {name.rstrip(b"\0").decode(): (at, length) for name, at, length in AREA.iter_unpack(directory)}
         if any(at % PAGE_SIZE or at + length > table for at, length in self.areas.values()):
             raise DamagedSegment(self.path, 0, "an area leaves the file")
-        self._checks = self.view[table:]
+        self._checks = self.view[table:].cast("Q")
         self._checked = bytearray(table // PAGE_SIZE)
 
     def area(self, name: str) -> tuple[int, int]:
@@ -152,18 +152,17 @@ class PageFile:
             raise DamagedSegment(self.path, last, "an offset leaves the file")
         if first == last:
             if not self._checked[first]:
-                self._check(first)
+                if xxh3_64_intdigest(self.view[first * PAGE_SIZE : (first + 1) * PAGE_SIZE]) != self._checks[first]:
+                    raise DamagedSegment(self.path, first, "it fails its check")
+                self._checked[first] = 1
         elif self._checked.find(0, first, last + 1) >= 0:
+            checked, checks, view = self._checked, self._checks, self.view
             for pgno in range(first, last + 1):
-                if not self._checked[pgno]:
-                    self._check(pgno)
+                if not checked[pgno]:
+                    if xxh3_64_intdigest(view[pgno * PAGE_SIZE : (pgno + 1) * PAGE_SIZE]) != checks[pgno]:
+                        raise DamagedSegment(self.path, pgno, "it fails its check")
+                    checked[pgno] = 1
         return self.view[offset : offset + length]
-
-    def _check(self, pgno: int) -> None:
-        page = self.view[pgno * PAGE_SIZE : (pgno + 1) * PAGE_SIZE]
-        if xxh3_64_digest(page)[::-1] != self._checks[8 * pgno : 8 * pgno + 8]:
-            raise DamagedSegment(self.path, pgno, "it fails its check")
-        self._checked[pgno] = 1
 
     def read_area(self, name: str) -> memoryview:
         """Return a whole area, checked."""

@@ -109,7 +109,9 @@ class Segment:
 
     def entry_id(self, ordinal: int) -> bytes:
         """Return the id of an entry."""
-        return bytes(self.entries[ordinal * ENTRY_SIZE : (ordinal + 1) * ENTRY_SIZE])
+        if self._entries is not None:
+            return bytes(self._entries[ordinal * ENTRY_SIZE : (ordinal + 1) * ENTRY_SIZE])
+        return bytes(self.file.read(self.file.area("entries")[0] + ordinal * ENTRY_SIZE, ENTRY_SIZE))
 
     def entry_ids(self) -> list[bytes]:
         """Return all ids, ascending."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from git_kb.ingest.select import Selection, Source
 from git_kb.model.document import Manifest, SectionRow, docid_of_path, source_keys, source_of_path
-from git_kb.repo.lockfile import atomic_write
+from git_kb.repo.lockfile import atomic_write, remove_leftovers
 from git_kb.repo.protocol import Repository
 from git_kb.repo.worktree import read_sources
 from git_kb.store.config import Config
@@ -88,6 +88,8 @@ def ingest(
     """
     summary = Summary(n_unchanged=selection.n_unchanged, skipped=list(selection.skipped))
     writer = _Writer(repo, options, summary, beat)
+    if not options.dry_run:
+        remove_leftovers(writer.directory)
     gone = _Gone(selection.gone)
     try:
         for done, (source, cut) in enumerate(_cuts(repo, selection.work, config, options)):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from git_kb.output.terminal import visible
+from git_kb.output.terminal import visible, visible_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ def render_hits(answer: Answer, prefix: bytes = b"", colour: bool = False, offse
 def shown_source(source: str, prefix: bytes = b"") -> str:
     """Return a source as it is shown: a path relative to the current directory, or the URL."""
     if not prefix or "://" in source:
-        return visible(source)
+        return visible_line(source)
     above = prefix.decode("utf-8", "surrogateescape").rstrip("/").split("/")
     parts = source.split("/")
     while above and parts[:-1] and above[0] == parts[0]:
         del above[0], parts[0]
-    return visible("/".join([".."] * len(above) + parts))
+    return visible_line("/".join([".."] * len(above) + parts))
 
 
 def _highlight(snippet: Snippet, colour: bool) -> str:

@@ -19,6 +19,11 @@ def visible(text: str) -> str:
     return text if text.isascii() and text.isprintable() else text.translate(_TABLE)
 
 
+def visible_line(text: str) -> str:
+    """Return text as `visible` has it, on one line: a name with a line end in it must not make up lines of ours."""
+    return text if text.isascii() and text.isprintable() else text.translate(_TABLE).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def quote_path(path: bytes, quote_all: bool = True) -> str:
     """Return a path as git prints it.
 

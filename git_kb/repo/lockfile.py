@@ -224,6 +224,24 @@ def atomic_write(path: str, data: bytes, fsync: bool = True) -> None:
         raise CannotWrite(path, e) from None
 
 
+def remove_leftovers(directory: str) -> None:
+    """Remove what `atomic_write` left beside its files when it was killed. Only where nobody else writes just now."""
+    try:
+        names = os.listdir(directory)
+    except FileNotFoundError:
+        return
+    for name in names:
+        stem, _, token = name.removesuffix(".tmp").rpartition(".")
+        if (
+            name.startswith(".")
+            and name.endswith(".tmp")
+            and stem
+            and len(token) == 12
+            and all(c in "0123456789abcdef" for c in token)
+        ):
+            os.unlink(os.path.join(directory, name))
+
+
 def sync_directory(path: str) -> None:
     """Make the names in a directory durable, where the system can (not on Windows)."""
     if os.name == "nt":

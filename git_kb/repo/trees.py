@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from git_kb.repo.objects import BadPath, check_name, tree_order
 from git_kb.repo.protocol import DIRECTORY, DamagedObject, TreeEntry
@@ -29,7 +29,15 @@ class Change(NamedTuple):
     new: TreeEntry | None
 
 
-def update_tree(repo: Repository, tree: str | None, changes: Mapping[bytes, tuple[int, str] | None]) -> str:
+class Trees(Protocol):
+    """Where trees are read and written: a repository, or one whose new trees go into a pack."""
+
+    def read_tree(self, oid: str) -> list[TreeEntry]: ...
+
+    def write_tree(self, entries: Iterable[TreeEntry]) -> str: ...
+
+
+def update_tree(repo: Trees, tree: str | None, changes: Mapping[bytes, tuple[int, str] | None]) -> str:
     """Return the oid of `tree` (None: the empty tree) after `changes`: path -> (mode, oid) to put, None to delete.
 
     Deletions come first, so that a file may give way to a directory of its name. To delete what is not there is no error.
@@ -114,7 +122,7 @@ def _plant(root: _Node, path: bytes, change: tuple[int, str] | None) -> None:
     node.leaf = change
 
 
-def _apply(repo: Repository, tree: str | None, node: _Node, prefix: bytes) -> str | None:
+def _apply(repo: Trees, tree: str | None, node: _Node, prefix: bytes) -> str | None:
     """Return the tree after the changes in `node`, None when nothing is left of it."""
     before = {entry.name: entry for entry in repo.read_tree(tree)} if tree else {}
     after = dict(before)
@@ -131,7 +139,7 @@ def _apply(repo: Repository, tree: str | None, node: _Node, prefix: bytes) -> st
     return repo.write_tree(after.values())
 
 
-def _changed_entry(repo: Repository, entry: TreeEntry | None, node: _Node, path: bytes) -> TreeEntry | None:
+def _changed_entry(repo: Trees, entry: TreeEntry | None, node: _Node, path: bytes) -> TreeEntry | None:
     subtree = entry.oid if entry is not None and entry.mode == DIRECTORY else None
     file = entry if entry is not None and subtree is None else None
     if node.leaf is None:

@@ -11,7 +11,7 @@ from git_kb.index.pagefile import DamagedSegment, OtherFeature
 from git_kb.index.segment import Segment
 from git_kb.index.segments import DIRECTORY, read_current
 from git_kb.model.document import source_keys
-from git_kb.model.section import DamagedSection, decode_section, is_kbid
+from git_kb.model.section import DamagedSection, decode_section
 from git_kb.repo.process import CatFile
 from git_kb.repo.protocol import Repository
 from git_kb.store.documents import decode_manifest
@@ -52,10 +52,8 @@ def check(repo: Repository, state: StateName, counts: Counts) -> Iterator[Findin
 
 def _check_pool(repo: Repository, pool: Pool, counts: Counts) -> Iterator[Finding]:
     kbids = list(pool.kbids())
-    for prefix in sorted(pool._prefixes):
-        for name in sorted(pool._below(prefix)):
-            if not is_kbid((prefix + name).decode("ascii", "replace")):
-                yield Finding("odd_entry", os.fsdecode(prefix + b"/" + name), "the pool has an entry that is no kbid")
+    for path in pool.odd_entries():
+        yield Finding("odd_entry", os.fsdecode(path), "the pool has an entry that is no section")
     with CatFile.at(repo.place) as cat:
         objects = cat.read_many((pool.oid(kbid) or "").encode() for kbid in kbids)
         for kbid, (_, _, kind, data) in zip(kbids, objects, strict=True):

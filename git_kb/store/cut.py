@@ -92,8 +92,9 @@ def _visible(chunks: tuple[Chunk, ...]) -> list[tuple[Chunk, str]]:
     for chunk in chunks:
         text = canonical_text(chunk.text)
         if text:
-            whole = replace(chunk, start=start, line=chunk.line - n_lines, n_lines=chunk.n_lines + n_lines) if n_lines else chunk
-            pieces.append((replace(whole, start=start), text))
+            if start != chunk.start or n_lines:
+                chunk = replace(chunk, start=start, line=chunk.line - n_lines, n_lines=chunk.n_lines + n_lines)
+            pieces.append((chunk, text))
             n_lines = 0
         elif pieces:
             before, before_text = pieces[-1]

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from typing import TypeVar
 
 from git_kb.errors import KbError
 from git_kb.index.build import Entry, build_segments, entry_id, heading_text
 from git_kb.index.pagefile import DamagedSegment, OtherFeature
 from git_kb.index.segment import MAX_ENTRIES, Segment
-from git_kb.index.segments import Segments, merge_and_publish, read_current, write_segment
+from git_kb.index.segments import DIRECTORY, Segments, merge_and_publish, publish, read_current, write_segment
 from git_kb.index.view import View, ViewDocument, ViewRow, encode_view, refit_view, write_view
 from git_kb.model.document import FRONT_MATTER, Manifest, path_of_source
 from git_kb.model.section import kbid_bytes, kbid_text
@@ -31,6 +32,7 @@ from git_kb.store.state import StateName, open_documents
 from git_kb.store.viewfile import worktree_view_name
 from git_kb.text.chunk import Unusable
 
+T = TypeVar("T")
 MAX_VIEWS = 20
 MIN_SLICED = 40_000
 # A worker takes minutes on a large slice; the lock wants a sign of life before that.
@@ -82,6 +84,56 @@ def fresh_view(repo: Repository, state: StateName, hooks: Hooks, rebuild: bool =
     return old, segments
 
 
+def with_fresh_view(repo: Repository, state: StateName, hooks: Hooks, use: Callable[[View, Segments], T]) -> T:
+    """Return `use(view, segments)` over what `fresh_view` gives.
+
+    Pages are checked when they are first read, so a damaged one shows only now: then the file it is in is
+    dropped and made again, and `use` is called once more. Raises DamagedSegment where it cannot be dropped.
+    """
+    try:
+        return use(*fresh_view(repo, state, hooks))
+    except DamagedSegment as e:
+        hooks.warn(f"{e}; it is made again")
+        try:
+            drop_damaged(repo.place.kb_dir, hooks)
+        except (CannotWrite, Locked, OSError):
+            raise e from None
+    return use(*fresh_view(repo, state, hooks))
+
+
+def drop_damaged(kb_dir: str, hooks: Hooks) -> None:
+    """Check each page of each segment and view, and drop the files that fail. Raises Locked, CannotWrite, OSError."""
+    with hooks.lock():
+        sound = []
+        for name in read_current(kb_dir):
+            try:
+                segment = Segment(os.path.join(kb_dir, DIRECTORY, name), name)
+            except (FileNotFoundError, DamagedSegment, OtherFeature):
+                continue
+            try:
+                segment.verify()
+                sound.append((name, segment.n_entries))
+            except DamagedSegment:
+                continue
+            finally:
+                segment.close()
+        publish(kb_dir, sound)
+        views = os.path.join(kb_dir, "views")
+        for name in os.listdir(views) if os.path.isdir(views) else []:
+            path = os.path.join(views, name)
+            view = _open_view(path)
+            try:
+                if view is not None:
+                    view.file.verify()
+                    continue
+            except DamagedSegment:
+                pass
+            finally:
+                if view is not None:
+                    view.close()
+            os.unlink(path)
+
+
 def read_view(repo: Repository, state: StateName, hooks: Hooks) -> tuple[View, Segments]:
     """Return the view of a state as it is, with nothing indexed or stored.
 
@@ -125,8 +177,6 @@ def _any_view(kb_dir: str) -> View | None:
 
 
 def _drop_all(kb_dir: str) -> None:
-    from git_kb.index.segments import publish
-
     publish(kb_dir, [])
     views = os.path.join(kb_dir, "views")
     if os.path.isdir(views):
@@ -223,7 +273,8 @@ def _index(
     hooks.note(f"indexing {len(headings)} section{'s' * (len(headings) != 1)}")
     try:
         with hooks.lock() as lock:
-            _make_again(repo, headings, documents, hooks)
+            pool = Pool(repo)
+            _make_again(repo, pool, headings, documents, hooks)
             # Another process may have indexed some of it while we waited.
             names = read_current(kb_dir)
             segments.close()
@@ -231,7 +282,7 @@ def _index(
             missing = segments.missing(headings)
             names = segments.names
             beat = getattr(lock, "refresh", lambda: None)
-            names += build_missing(repo, {i: headings[i] for i in missing}, hooks.jobs, beat, hooks)
+            names += build_missing(pool, {i: headings[i] for i in missing}, hooks.jobs, beat, hooks)
             merge_and_publish(kb_dir, names, beat)
             segments.close()
             return Segments.open(kb_dir), []
@@ -240,12 +291,12 @@ def _index(
         return segments, []
     except (CannotWrite, PermissionError) as e:
         hooks.warn(f"the index cannot be stored ({e}); it is made in memory for this command alone")
-        entries = _entries(repo, headings, [], lambda done: None)
+        entries = _entries(Pool(repo), headings, [], lambda done: None)
         return segments, [Segment.over(data) for data in build_segments(entries)]
 
 
 def slices(n: int) -> list[range]:
-    """Return how `n` entries, sorted by id, are cut into segments: from `n` alone, so that a rebuild gives the same bytes everywhere.
+    """Return how `n` entries, sorted by id, are cut into segments: from `n` alone, so that all machines agree.
 
     Below 40,000 one piece; above, an even number of equal ones, so that two processes share the work.
     """
@@ -254,7 +305,7 @@ def slices(n: int) -> list[range]:
     return [range(at, min(at + size, n)) for at in range(0, n, size or 1)]
 
 
-def build_missing(repo: Repository, headings: dict[bytes, str], jobs: int, beat: Callable[[], None], hooks: Hooks) -> list[str]:
+def build_missing(pool: Pool, headings: dict[bytes, str], jobs: int, beat: Callable[[], None], hooks: Hooks) -> list[str]:
     """Write segments for these entries, and return their names. The caller publishes them."""
     ids = sorted(headings)
     pieces = slices(len(ids))
@@ -263,7 +314,7 @@ def build_missing(repo: Repository, headings: dict[bytes, str], jobs: int, beat:
     if jobs < 2 or len(pieces) < 2:
         for piece in pieces:
             some = {id_: headings[id_] for id_ in ids[piece.start : piece.stop]}
-            written, n_lost = _write_segments(repo, some, lambda done, at=piece.start: hooks.progress("index", at + done, len(ids)))  # type: ignore[misc]
+            written, n_lost = _write_segments(pool, some, lambda done, at=piece.start: hooks.progress("index", at + done, len(ids)))  # type: ignore[misc]
             names += written
             lost += n_lost
             beat()
@@ -271,7 +322,7 @@ def build_missing(repo: Repository, headings: dict[bytes, str], jobs: int, beat:
         from concurrent.futures import ProcessPoolExecutor, wait
         from multiprocessing import get_context
 
-        place = repo.place.plain()
+        place = pool.repo.place.plain()
         with ProcessPoolExecutor(min(jobs, len(pieces)), mp_context=get_context("forkserver")) as workers:
             futures = [
                 workers.submit(_write_slice, place, {id_: headings[id_] for id_ in ids[piece.start : piece.stop]})
@@ -296,20 +347,20 @@ def _write_slice(place: Place, headings: dict[bytes, str]) -> tuple[list[str], i
     from git_kb.repo.open import open_repository
 
     with open_repository(place) as repo:
-        return _write_segments(repo, headings, lambda done: None)
+        return _write_segments(Pool(repo), headings, lambda done: None)
 
 
-def _write_segments(repo: Repository, headings: dict[bytes, str], progress: Callable[[int], None]) -> tuple[list[str], int]:
+def _write_segments(pool: Pool, headings: dict[bytes, str], progress: Callable[[int], None]) -> tuple[list[str], int]:
     """Write segments for some entries. Returns (their names, how many sections the pool lacks)."""
     lost: list[bytes] = []
-    entries = _entries(repo, headings, lost, progress)
-    return [write_segment(repo.place.kb_dir, data) for data in build_segments(entries)], len(lost)
+    entries = _entries(pool, headings, lost, progress)
+    return [write_segment(pool.repo.place.kb_dir, data) for data in build_segments(entries)], len(lost)
 
 
-def _entries(repo: Repository, headings: dict[bytes, str], lost: list[bytes], progress: Callable[[int], None]) -> Iterator[Entry]:
+def _entries(pool: Pool, headings: dict[bytes, str], lost: list[bytes], progress: Callable[[int], None]) -> Iterator[Entry]:
     """Yield entries in ascending order of id, content from the pool. Those of sections that the pool lacks go to `lost`."""
     ids = sorted(headings)
-    sections = Pool(repo).read_many(kbid_text(id_[:ID_SIZE]) for id_ in ids)
+    sections = pool.read_many(kbid_text(id_[:ID_SIZE]) for id_ in ids)
     for done, (id_, (_kbid, section)) in enumerate(zip(ids, sections, strict=True)):
         if done % 1000 == 0:
             progress(done)
@@ -319,12 +370,11 @@ def _entries(repo: Repository, headings: dict[bytes, str], lost: list[bytes], pr
             yield Entry(id_, section.mime, headings[id_], section.content.decode("utf-8", "replace"))
 
 
-def _make_again(repo: Repository, headings: dict[bytes, str], documents: Documents, hooks: Hooks) -> None:
+def _make_again(repo: Repository, pool: Pool, headings: dict[bytes, str], documents: Documents, hooks: Hooks) -> None:
     """Put sections that the pool lacks back into it, from the blobs of their sources.
 
     What comes out must have the kbid asked for.
     """
-    pool = Pool(repo)
     lost = {kbid for kbid in (kbid_text(i[:ID_SIZE]) for i in headings) if kbid not in pool}
     if not lost:
         return

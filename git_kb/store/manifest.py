@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from git_kb.errors import Damaged, NewerFormat
 from git_kb.model.document import FORMAT, FRONT_MATTER, Manifest, SectionRow, path_of_source
-from git_kb.model.section import is_kbid
 
 SUFFIX = ".toml"
 MAX_TITLE = 300
@@ -17,14 +17,17 @@ MAX_TITLE = 300
 _ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+\Z")
+_KBID = re.compile(r"[a-z2-7]{26}\Z")
 _CHUNK = re.compile(r"c-[0-9a-f]{8,64}(?:-[1-9][0-9]*)?\Z")
 _HEX = re.compile(r"[0-9a-f]+\Z")
 _DOCUMENT_KEYS = ("format", "docid", "title", "source", "moved_from", "blob", "type", "encoding", "chunker", "tier", "tags")
 _ROW_KEYS = ("kbid", "chunk", "source_key", "heading", "type", "role", "part", "n_lines", "n_bytes", "supersedes")
 # One canonical row, its optional keys as groups that may be missing.
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
 _ROW = re.compile(
     r'\n\[\[sections\]\]\nkbid = "([a-z2-7]{26})"\nchunk = "(c-[0-9a-f]{8,64}(?:-[1-9][0-9]*)?)"\nsource_key = "([0-9a-f]{16})"\n'
-    r'(?:heading = (\[.*\])\n)?(?:type = "([^"\\\n]*)"\n)?(?:role = "(front-matter)"\n)?(?:part = ([1-9][0-9]*)\n)?'
+    rf"(?:heading = \[({_STRING}(?:, {_STRING})*)\]\n)?"
+    r'(?:type = "([^"\\\n]*)"\n)?(?:role = "(front-matter)"\n)?(?:part = ([1-9][0-9]*)\n)?'
     r'n_lines = ([0-9]+)\nn_bytes = ([0-9]+)\n(?:supersedes = "([a-z2-7]{26})"\n)?'
 )
 _HEAD = re.compile(r'(?:[a-z_]+ = (?:"(?:[^"\\\n]|\\.)*"|[0-9]+|\[(?:"(?:[^"\\\n]|\\.)*"(?:, )?)*\])\n)*\Z')
@@ -149,10 +152,8 @@ def _parse_canonical(text: str) -> Manifest | None:
             return None
         kbid, chunk, key, heading, type_, role, part, n_lines, n_bytes, supersedes = match.groups()
         try:
-            path = tuple(json.loads(heading)) if heading else ()
+            path = _headings(heading) if heading else ()
         except ValueError:
-            return None
-        if not all(isinstance(h, str) for h in path):
             return None
         rows.append(
             SectionRow(
@@ -163,6 +164,13 @@ def _parse_canonical(text: str) -> Manifest | None:
     if end != len(text):
         return None
     return _make(head, tuple(rows))
+
+
+def _headings(inside: str) -> tuple[str, ...]:
+    """Return the strings of a canonical array, given what stands between its brackets. Raises ValueError for a bad escape."""
+    if "\\" in inside:
+        return tuple(json.loads(f"[{inside}]"))
+    return tuple(inside[1:-1].split('", "'))
 
 
 def _parse_toml(text: str, name: str) -> Manifest:
@@ -250,7 +258,7 @@ def _check(manifest: Manifest, name: str) -> None:
     if not _HEX.match(manifest.blob) or len(manifest.blob) not in (40, 64):
         raise DamagedManifest(name, f"'{manifest.blob}' is not a blob id")
     for n, row in enumerate(manifest.sections, 1):
-        if not is_kbid(row.kbid) or (row.supersedes and not is_kbid(row.supersedes)):
+        if not _KBID.match(row.kbid) or (row.supersedes and not _KBID.match(row.supersedes)):
             raise DamagedManifest(name, f"section {n}: '{row.kbid}' is not a kbid")
         if not _CHUNK.match(row.chunk):
             raise DamagedManifest(name, f"section {n}: '{row.chunk}' is not a chunk id")
@@ -260,7 +268,10 @@ def _check(manifest: Manifest, name: str) -> None:
             raise DamagedManifest(name, f"section {n}: unknown role '{row.role}'")
 
 
+@lru_cache(maxsize=4096)
 def one_line(text: str, limit: int = MAX_TITLE) -> str:
     """Return text with runs of blanks and control characters as one space, cut to `limit` characters."""
+    if text.isprintable() and len(text) <= limit and "  " not in text and text.strip() == text:
+        return text
     line = " ".join("".join(c if c.isprintable() or c == "\u200d" else " " for c in text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from git_kb.errors import KbError
 from git_kb.model.section import DamagedSection, Section, decode_section, is_kbid
+from git_kb.repo.objects import encode_tree
 from git_kb.repo.pack import PackWriter
 from git_kb.repo.process import CatFile
-from git_kb.repo.protocol import FILE, RefMoved, Repository
-from git_kb.repo.trees import update_tree
+from git_kb.repo.protocol import DIRECTORY, FILE, RefMoved, Repository, TreeEntry
+from git_kb.repo.trees import Trees, update_tree
 from git_kb.store.root import POOL_REF
 
 MAX_TRIES = 20
@@ -52,7 +53,8 @@ class Pool:
     def _open(self, commit: str | None) -> None:
         self.commit = commit
         self.tree = self.repo.tree_of(commit) if commit else None
-        self._prefixes = {e.name: e.oid for e in self.repo.read_tree(self.tree)} if self.tree else {}
+        entries = self.repo.read_tree(self.tree) if self.tree else []
+        self._prefixes = {e.name: e.oid for e in entries if e.mode == DIRECTORY}
         self._names: dict[bytes, dict[bytes, str]] = {}
 
     def refresh(self) -> None:
@@ -65,7 +67,8 @@ class Pool:
         names = self._names.get(prefix)
         if names is None:
             oid = self._prefixes.get(prefix)
-            names = self._names[prefix] = {e.name: e.oid for e in self.repo.read_tree(oid)} if oid else {}
+            entries = self.repo.read_tree(oid) if oid else []
+            names = self._names[prefix] = {e.name: e.oid for e in entries if e.mode == FILE}
         return names
 
     def __contains__(self, kbid: str) -> bool:
@@ -82,6 +85,16 @@ class Pool:
                 kbid = (prefix + name).decode("ascii", "replace")
                 if is_kbid(kbid):
                     yield kbid
+
+    def odd_entries(self) -> Iterator[bytes]:
+        """Yield the paths in the pool's tree that are no sections. Such entries are not looked at otherwise."""
+        for entry in self.repo.read_tree(self.tree) if self.tree else []:
+            if entry.mode != DIRECTORY:
+                yield entry.name
+                continue
+            for below in self.repo.read_tree(entry.oid):
+                if below.mode != FILE or not is_kbid((entry.name + below.name).decode("ascii", "replace")):
+                    yield entry.name + b"/" + below.name
 
     def __len__(self) -> int:
         return sum(1 for _ in self.kbids())
@@ -190,27 +203,51 @@ class PoolWriter:
         for kbid, data in self._early.items():
             self._oids[kbid] = repo.write_blob(data)
         self._early.clear()
+        n_new = len(self._oids)
+        # With a pack open, the trees go into it too; otherwise each new subtree is one more loose file.
+        tree = self._write_tree() if self._pack is not None else None
         if self._pack is not None:
             self._pack.finish()
             self._pack = None
-        n_new = len(self._oids)
         for attempt in range(MAX_TRIES):
             try:
-                self._publish(message)
+                self._publish(message, tree)
                 break
             except RefMoved:
                 if attempt == MAX_TRIES - 1:
                     raise
                 self.pool.refresh()
+                tree = None
         self._oids.clear()
         return n_new
 
-    def _publish(self, message: str) -> None:
+    def _write_tree(self) -> str | None:
+        """Write the pool's tree with what is new, and return its oid; None when nothing is."""
         pool = self.pool
         changes = {pool_path(kbid): (FILE, oid) for kbid, oid in self._oids.items() if kbid not in pool}
         if not changes:
+            return None
+        trees: Trees = pool.repo if self._pack is None else _PackedTrees(pool.repo, self._pack)
+        return update_tree(trees, pool.tree, changes)
+
+    def _publish(self, message: str, tree: str | None) -> None:
+        pool = self.pool
+        tree = tree or self._write_tree()
+        if tree is None:
             return
-        tree = update_tree(pool.repo, pool.tree, changes)
         commit = pool.repo.write_commit(tree, [pool.commit] if pool.commit else [], message)
         pool.repo.update_ref(POOL_REF, commit, pool.commit, "kb: " + message.partition("\n")[0])
         pool._open(commit)
+
+
+class _PackedTrees:
+    """Reads trees from the repository, writes them into a pack."""
+
+    def __init__(self, repo: Repository, pack: PackWriter):
+        self.repo, self.pack = repo, pack
+
+    def read_tree(self, oid: str) -> list[TreeEntry]:
+        return self.repo.read_tree(oid)
+
+    def write_tree(self, entries: Iterable[TreeEntry]) -> str:
+        return self.pack.add("tree", encode_tree(entries))

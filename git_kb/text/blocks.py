@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
-# Quotes and lists nested deeper than this are taken as paragraphs. They can only lose an early end of a lazy paragraph.
-MAX_DEPTH = 32
+# Whether a lazy line goes on with a paragraph is looked up this many quotes and lists deep; deeper, it always does.
+MAX_DEPTH = 10
 
 MAX_HEADING = 10_000
 
@@ -45,8 +45,8 @@ def scan_blocks(source: str, start: int = 0) -> list[Block]:
     """Return the top-level blocks of a Markdown document, in order. Lines end with LF, CRLF or CR, and nothing else.
 
     start: where the document begins in `source`, after front matter or a byte order mark; lines count from there.
-    Agrees with markdown-it-py (commonmark preset and tables) but for its protective limits (nesting, cells of a table) and
-    for tabs after the second `>` of a line, whose columns it miscounts.
+    Agrees with markdown-it-py (commonmark preset and tables) but for its protective limits (nesting, cells of a table), for
+    tabs after the second `>` of a line, whose columns it miscounts, and for lazy lines more than MAX_DEPTH containers deep.
     """
     text = source[start:] if start else source
     text = text.replace("\0", "\ufffd") if "\0" in text else text
@@ -453,22 +453,28 @@ def _end_of_lazy(lines: Iterator[tuple[str, int]], start: int, depth: int) -> in
     texts: list[str] = []
     ends = [start]
     line = 0
-    size = 8
+    size = 32
     while batch := list(islice(lines, size)):
         texts += [text for text, _ in batch]
         ends += [end for _, end in batch]
-        if depth < MAX_DEPTH:
-            content = "\n".join(texts) + "\n"
-            line = content.count("\n", 0, _scan(content, depth + 1)[1])
-            # A table's header needs the line after it; a link definition may go on for any number of lines, in theory.
-            if line + (32 if "]:" in content else 2) <= len(texts):
-                return ends[line]
-        else:
-            line = len(texts)
-        if len(batch) < size:
-            break
+        content = "\n".join(texts) + "\n"
+        line = content.count("\n", 0, _scan(content, depth + 1)[1]) if depth < MAX_DEPTH else len(texts)
+        # A table's header needs the line after it; a link definition may go on for any number of lines, in theory.
+        if line + (16 if "]:" in content else 2) <= len(texts):
+            return ends[line]
+        if line == len(texts) and texts[-1][:1] == "\0" and "[" not in content:
+            lines = _without_lazy_run(lines, ends)
         size *= 8
     return ends[line]
+
+
+def _without_lazy_run(lines: Iterator[tuple[str, int]], ends: list[int]) -> Iterator[tuple[str, int]]:
+    """Return the lines without those at the start that go on lazily with an open paragraph; the last of `ends` moves past them."""
+    for text, end in lines:
+        if text[:1] != "\0" or "[" in text or "|" in text:
+            return chain([(text, end)], lines)
+        ends[-1] = end
+    return iter(())
 
 
 # Link reference definitions.

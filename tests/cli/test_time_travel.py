@@ -1,0 +1,325 @@
+"""The knowledge base at other commits, in the index, on other branches; and caches that are gone or damaged."""
+
+import os
+import shutil
+
+import pytest
+from kb import CORPUS, GUIDE, Kb, files_below, git
+
+NEWER = GUIDE.replace("syrup", "fondant")
+
+
+@pytest.fixture
+def kb(tmp_path):
+    return Kb.ready(tmp_path / "repo")
+
+
+def found(kb, word, *more):
+    """Return whether a search finds the word."""
+    done = kb.run("search", word, *more)
+    assert done.code in (0, 1), done
+    return done.code == 0
+
+
+def change(kb):
+    """Change the guide, ingest, commit."""
+    kb.write("docs/guide.md", NEWER)
+    kb.ok("ingest", "-q")
+    return kb.commit("fondant")
+
+
+def test_search_at_an_earlier_commit(kb):
+    change(kb)
+    assert (found(kb, "fondant"), found(kb, "syrup")) == (True, False)
+    assert (found(kb, "fondant", "--at", "HEAD~1"), found(kb, "syrup", "--at", "HEAD~1")) == (False, True)
+    assert (found(kb, "fondant", "--at", "main"), found(kb, "fondant", "--at", "HEAD^{tree}")) == (True, True)
+    kb.git("tag", "-a", "-m", "release", "v1", "HEAD~1")
+    assert found(kb, "syrup", "--at", "v1")
+    assert "Feed syrup in spring." in kb.ok("query", "--at", "v1", "feed colony")
+    assert "fondant" in kb.ok("show", kb.hits("fondant")[0])
+    assert "syrup" in kb.ok("show", "--at", "v1", kb.hits("syrup", "--at", "v1")[0])
+    assert kb.run("show", kb.hits("syrup", "--at", "v1")[0]).code == 1
+    assert kb.json("status", "--at", "HEAD~1")["stale"] == []
+    kb.check()
+
+
+def test_sections_that_were_replaced_stay_readable(kb):
+    """The pool keeps what older commits cite."""
+    kbid = kb.json("search", "syrup")["results"][0]["kbid"]
+    change(kb)
+    assert b"syrup" in kb.ok("cat-section", "-p", kbid).encode()
+    newer = next(r for r in kb.ok("ls-sections", "--format", "{kbid} {supersedes}", "docs--guide.md").splitlines() if kbid in r)
+    assert newer.split()[1] == kbid
+
+
+def test_staged_and_unstaged_differ(kb):
+    kb.write("docs/guide.md", NEWER)
+    kb.ok("ingest", "-q")
+    assert (found(kb, "fondant"), found(kb, "fondant", "--cached"), found(kb, "fondant", "--at", "HEAD")) == (True, False, False)
+    kb.git("add", "-A")
+    assert (found(kb, "fondant"), found(kb, "fondant", "--cached"), found(kb, "fondant", "--at", "HEAD")) == (True, True, False)
+    kb.git("commit", "-q", "-m", "fondant")
+    assert found(kb, "fondant", "--at", "HEAD")
+    assert kb.json("status", "--cached")["documents"] == 3
+
+
+def test_switching_branches_indexes_nothing(kb):
+    kb.git("switch", "-q", "-c", "other")
+    change(kb)
+    segments = kb.segments()
+    for branch, word in (("main", "syrup"), ("other", "fondant"), ("main", "syrup"), ("other", "fondant")):
+        kb.git("switch", "-q", branch)
+        done = kb.run("search", word)
+        assert (done.code, done.err) == (0, "")
+    assert kb.segments() == segments
+
+
+def test_a_section_that_moves_between_documents_is_indexed_once(kb):
+    kb.write("docs/copy.md", GUIDE)
+    done = kb.run("ingest")
+    assert "0 new" in done.err.rpartition("sections:")[2]
+    assert "indexing" not in done.err
+    hit = kb.json("search", "syrup")["results"]
+    assert len(hit) == 1
+    assert hit[0]["docids"] == ["docs--copy.md", "docs--guide.md"]
+
+
+def test_a_manifest_edited_in_place_is_seen(kb):
+    assert kb.hits("syrup", "--tag", "food") == []
+    path = "kb/documents/docs--guide.md.toml"
+    data = kb.read(path)
+    with open(kb.path(path), "r+b") as file:
+        file.write(data.replace(b'type = "text/markdown"\n', b'type = "text/markdown"\ntags = ["food"]\n', 1))
+    assert [c.split("#")[0] for c in kb.hits("syrup", "--tag", "food")] == ["docs--guide.md"]
+    assert kb.hits("swarm", "--tag", "food") == []
+    # The tag is the user's, so the next ingest keeps it.
+    kb.write("docs/guide.md", NEWER)
+    kb.ok("ingest", "-q")
+    assert kb.json("show", "docs--guide.md")["tags"] == ["food"]
+
+
+def test_a_manifest_with_a_changed_title_is_seen(kb):
+    path = "kb/documents/notes.txt.toml"
+    kb.write(path, kb.read(path).replace(b'title = "notes.txt"', b'title = "Apiary diary"'))
+    assert [c.split("#")[0] for c in kb.hits("diary")] == ["notes.txt"]
+
+
+def test_a_deleted_manifest_is_seen(kb):
+    os.unlink(kb.path("kb/documents/notes.txt.toml"))
+    assert not found(kb, "swarm")
+    assert found(kb, "syrup")
+
+
+DAMAGES = {
+    "not UTF-8": b'format = 1\ndocid = "notes.txt"\ntitle = "\xff"\n',
+    "not TOML": b"<<<<<<< HEAD\nformat = 1\n=======\n",
+    "empty": b"",
+    "another docid": b'format = 1\ndocid = "other"\ntitle = "x"\nsource = "notes.txt"\nblob = "00"\ntype = "text/plain"\n',
+    "source leaves the repository": b'format = 1\ndocid = "notes.txt"\ntitle = "x"\nsource = "../x"\nblob = "00"\ntype = "text/plain"\n',
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_manifest_is_named_and_skipped(kb, damage):
+    kb.write("kb/documents/notes.txt.toml", DAMAGES[damage])
+    for args in (["search", "-q", "syrup"], ["search", "--at", "HEAD", "syrup"], ["query", "feed colony"], ["status"], ["ls-documents"]):
+        done = kb.run(*args)
+        assert done.code == 0
+        assert "docs" in done.out or args == ["status"]
+    kb.git("add", "-A")
+    for args in (["ls-documents"], ["search", "--cached", "syrup"]):
+        assert "warning: manifest 'notes.txt.toml' is damaged: " in kb.run(*args).err
+    assert not found(kb, "swarm")
+    errors = kb.run("fsck", "--json")
+    assert errors.code == 1
+    assert '"damaged_manifest"' in errors.out
+    done = kb.run("ingest")
+    assert done.code == 0
+    assert found(kb, "swarm")
+    kb.check()
+
+
+def view_files(kb):
+    return [f".git/kb/{name}" for name in kb.kb_files() if name.startswith("views/")]
+
+
+def segment_files(kb):
+    return [f".git/kb/{name}" for name in kb.kb_files() if name.startswith("segments/")]
+
+
+def flip(data, at):
+    return data[:at] + bytes([data[at] ^ 0x5A]) + data[at + 1 :]
+
+
+HARM = {
+    "deleted": lambda data: None,
+    "empty": lambda data: b"",
+    "cut": lambda data: data[: len(data) // 2],
+    "cut by a byte": lambda data: data[:-1],
+    "zeros": lambda data: bytes(len(data)),
+    "first byte": lambda data: flip(data, 0),
+    "format 0": lambda data: data[:8] + bytes(4) + data[12:],
+    "feature": lambda data: flip(data, 12),
+    "directory": lambda data: flip(data, 70),
+    "first area": lambda data: flip(data, 4096),
+    "middle": lambda data: flip(data, len(data) // 2),
+    "checksums": lambda data: flip(data, len(data) - 4),
+    "text": lambda data: b"no such format\n" * 1000,
+}
+
+
+@pytest.mark.parametrize("which", [view_files, segment_files], ids=["view", "segment"])
+@pytest.mark.parametrize("harm", HARM)
+def test_damaged_caches_are_made_again(kb, which, harm):
+    before = kb.ok("search", "hive")
+    names = which(kb)
+    assert names
+    for name in names:
+        data = HARM[harm](kb.read(name))
+        os.unlink(kb.path(name))
+        if data is not None:
+            kb.write(name, data)
+    done = kb.run("search", "hive")
+    assert (done.code, done.out) == (0, before), done.err
+    assert "Traceback" not in done.err
+    done = kb.run("search", "hive")
+    assert (done.code, done.out, done.err) == (0, before, "")
+    assert kb.run("query", "hive").code == 0
+    kb.ok("index", "--rebuild", "-q")
+    kb.check()
+
+
+@pytest.mark.parametrize("which", [view_files, segment_files], ids=["view", "segment"])
+@pytest.mark.parametrize("args", [["search", "hive"], ["query", "hive"], ["show", "docs--guide.md"]], ids=lambda args: args[0])
+def test_a_page_that_rots(kb, which, args):
+    """Any single page may go bad after the file was written: the answer is right, and the file is made again when it was read."""
+    before = kb.ok(*args)
+    (name,) = which(kb)
+    clean = kb.read(name)
+    for pgno in range(len(clean) // 4096):
+        kb.write(name, flip(clean, pgno * 4096 + 7 * pgno % 4096))
+        done = kb.run(*args)
+        assert (done.code, done.out) == (0, before), (pgno, done)
+        kb.write(name, clean)
+    kb.check()
+
+
+@pytest.mark.parametrize("which", [view_files, segment_files], ids=["view", "segment"])
+def test_files_of_a_later_format_are_refused(kb, which):
+    (name,) = which(kb)
+    data = kb.read(name)
+    kb.write(name, data[:8] + b"\x02" + data[9:])
+    done = kb.run("search", "hive")
+    assert done.code == 128
+    assert "has format 2, which this git-kb does not know" in done.err
+    assert "hint: upgrade git-kb to read it" in done.err
+
+
+def test_no_cache_at_all(kb):
+    before = kb.ok("search", "hive")
+    segments = kb.segments()
+    shutil.rmtree(kb.path(".git/kb"))
+    done = kb.run("search", "hive")
+    assert (done.code, done.out, done.err) == (0, before, "indexing 6 sections\n")
+    assert kb.segments() == segments
+
+
+@pytest.mark.parametrize("data", [b"", b"nonsense", b"git-kb index 1\nfeature 0\nxxh3 0000000000000000\n"])
+def test_a_damaged_list_of_segments(kb, data):
+    before = kb.ok("search", "hive")
+    kb.write(".git/kb/current", data)
+    done = kb.run("search", "hive")
+    assert (done.code, done.out) == (0, before)
+    kb.check()
+
+
+def test_rebuild_gives_the_same_bytes(kb):
+    change(kb)
+    kb.ok("index", "--rebuild")
+    first = kb.segments()
+    answers = [kb.ok("search", w) for w in ("hive", "fondant", "swarm")]
+    kb.ok("index", "--rebuild")
+    assert kb.segments() == first
+    assert [kb.ok("search", w) for w in ("hive", "fondant", "swarm")] == answers
+    assert len(first) == 1
+
+
+def test_a_clone_without_the_pool(kb, tmp_path):
+    """Sections are made again from their sources, and are the same."""
+    before = kb.ok("search", "hive")
+    kb.git("clone", "-q", ".", str(tmp_path / "clone"))
+    clone = Kb(tmp_path / "clone")
+    assert clone.pool_tree() == ""
+    done = clone.run("search", "hive")
+    assert (done.code, done.out) == (0, before)
+    assert "made 6 sections again from their sources" in done.err
+    assert clone.pool_tree() == kb.pool_tree()
+    assert clone.segments() == kb.segments()
+    assert "3 unchanged" in clone.run("ingest").err
+    clone.check()
+
+
+def test_a_clone_whose_sources_are_gone_too(kb, tmp_path):
+    """What can neither be fetched nor made again is counted, and the rest is searched."""
+    kb.git("clone", "-q", "--depth=1", f"file://{kb.top}", str(tmp_path / "clone"))
+    kb.write("docs/guide.md", "# Guide\n\nReplaced.\n")
+    kb.git("rm", "-q", "--cached", "notes.txt")
+    os.unlink(kb.path("notes.txt"))
+    kb.commit("sources change, manifests stay")
+    kb.git("clone", "-q", "--depth=1", f"file://{kb.top}", str(tmp_path / "shallow"))
+    shallow = Kb(tmp_path / "shallow")
+    done = shallow.run("search", "mass")
+    assert done.code == 0
+    assert "4 sections are missing from the pool; ingest again, or fetch refs/kb/sections" in done.err
+    assert not found(shallow, "swarm")
+    status = shallow.json("status")
+    assert (status["not_indexed"], status["stale"], status["gone"]) == (4, ["docs/guide.md"], ["notes.txt"])
+    git("fetch", "-q", "origin", "+refs/kb/sections:refs/kb/sections", cwd=shallow.top)
+    assert found(shallow, "swarm")
+    assert shallow.json("status")["not_indexed"] == 0
+
+
+def test_a_clone_with_the_pool_makes_nothing(kb, tmp_path):
+    kb.git("clone", "-q", ".", str(tmp_path / "clone"))
+    clone = Kb(tmp_path / "clone")
+    clone.git("fetch", "-q", "origin", "refs/kb/sections:refs/kb/sections")
+    done = clone.run("search", "hive")
+    assert (done.code, done.err) == (0, "indexing 6 sections\n")
+
+
+def test_status_writes_nothing(kb, tmp_path):
+    kb.git("clone", "-q", ".", str(tmp_path / "clone"))
+    clone = Kb(tmp_path / "clone")
+    before = files_below(clone.path(".git"))
+    status = clone.json("status")
+    assert (status["documents"], status["not_indexed"]) == (3, 6)
+    assert files_below(clone.path(".git")) == before
+
+
+def test_views_of_many_commits_do_not_pile_up(kb):
+    for n in range(25):
+        kb.write("notes.txt", f"Note number {n}.\n")
+        kb.ok("ingest", "-q", "--no-index")
+        kb.commit(f"note {n}")
+    for n in range(25):
+        assert found(kb, "note", "--at", f"HEAD~{n}")
+    views = [name for name in kb.kb_files() if name.startswith("views/")]
+    assert len(views) <= 20
+    assert found(kb, "number")
+    kb.check()
+
+
+def test_an_empty_knowledge_base(tmp_path):
+    kb = Kb.create(tmp_path / "repo", files={})
+    kb.ok("init", "-q")
+    kb.commit("empty")
+    for args in ([], ["--at", "HEAD"], ["--cached"]):
+        assert kb.run("search", *args, "x").code == 1
+    assert kb.json("status")["documents"] == 0
+    assert kb.ok("ls-documents") == ""
+    assert kb.run("ingest").code == 0
+    kb.check()
+    for name, text in CORPUS.items():
+        kb.write(name, text)
+    kb.ok("ingest", "-q")
+    assert found(kb, "hive")
