@@ -11,12 +11,11 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("git-kb needs Python 3.11 or later, this is %d.%d; try: make PYTHON=python3.11" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: setup.cfg pyproject.toml $(wildcard bin/*) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: 'setuptools>=77' 'argparse-manpage>=4.8' wheel
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary -e '.[code]'
+$(VENV)/.installed: setup.cfg pyproject.toml $(wildcard bin/*) $(shell find git_kb -name '*.py') | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary '.[code]'
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.installed
+$(VENV)/.dev: setup.cfg pyproject.toml $(wildcard bin/*) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary -e '.[code,dev]'
 	touch $@
 
@@ -35,8 +34,9 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python bench/bench.py
 
-man: $(VENV)/.dev
-	$(BIN)/python -m build --wheel --no-isolation --outdir build/dist .
+man: $(BIN)/python
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/dist .
+	cd build/dist && unzip -o -q -j *.whl '*/man1/*' -d ../man && ls ../man
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info
