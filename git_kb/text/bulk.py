@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable
 
 from git_kb.text.marks import MARK_RANGES
-from git_kb.text.words import MAX_WORD, is_unspaced, prepare, word_terms
+from git_kb.text.stems import stem
+from git_kb.text.words import ASCII_WORDS, MAX_PARTS, MAX_WORD, is_unspaced, prepare, word_terms
 
 _MARKS = "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(MARK_RANGES[::2], MARK_RANGES[1::2], strict=True))
-_find_ascii: Callable[[str], list[str]] = re.compile(r"\w+", re.ASCII).findall
 _find_any: Callable[[str], list[str]] = re.compile(rf"\w[\w{_MARKS}]*").findall
+# The parts of an identifier in ASCII, as `words._parts` cuts them.
+find_parts: Callable[[str], list[str]] = re.compile(r"[A-Z]+s(?![A-Za-z0-9])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+").findall
 # A cached word costs about 150 bytes. Past this many the rest is worked out anew each time: they are mostly
 # ids.
 MAX_CACHED = 300_000
@@ -21,7 +23,7 @@ MAX_TERMS = 1_000_000
 def find_words(text: str) -> list[str]:
     """Return the words of a text, in order."""
     text = prepare(text)
-    return _find_ascii(text) if text.isascii() else _find_any(text)
+    return text.translate(ASCII_WORDS).split() if text.isascii() else _find_any(text)
 
 
 def code_point(n: int) -> int:
@@ -40,17 +42,35 @@ class Vocabulary(dict[str, str]):
         self.codes: dict[str, str] = {}
 
     def __missing__(self, word: str) -> str:
-        codes = self.codes
-        chars = []
-        for term in word_terms(word):
-            char = codes.get(term)
-            if char is None:
-                char = codes[term] = chr(code_point(len(codes) + 1))
-            chars.append(char)
-        text = "".join(chars)
-        if len(self) < MAX_CACHED and len(word) <= MAX_WORD and not is_unspaced(word[0]):
+        if not word.isascii():
+            text = "".join(map(self._char, word_terms(word)))
+            cached = not is_unspaced(word[0])
+        elif word.islower() and word.isalpha():
+            text = self._char(stem(word[:MAX_WORD]))
+            cached = True
+        else:
+            text = self._identifier(word.strip("_")[:MAX_WORD].rstrip("_"))
+            cached = True
+        if cached and len(self) < MAX_CACHED and len(word) <= MAX_WORD:
             self[word] = text
         return text
+
+    def _identifier(self, word: str) -> str:
+        """Return the characters of an ASCII word without underscores around it: `words.word_terms`, faster."""
+        if not word:
+            return ""
+        whole = self._char(stem(word.lower()))
+        parts = find_parts(word)
+        if not 1 < len(parts) <= MAX_PARTS:
+            return whole
+        # A part has no parts, so the word that it is has its one character.
+        return whole + "".join(map(self.__getitem__, parts))
+
+    def _char(self, term: str) -> str:
+        char = self.codes.get(term)
+        if char is None:
+            char = self.codes[term] = chr(code_point(len(self.codes) + 1))
+        return char
 
     def encode(self, text: str) -> str:
         """Return the token string of a text."""

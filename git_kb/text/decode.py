@@ -235,4 +235,4 @@ def _looks_western(text: str | None) -> bool:
         return False
     n_letters = sum(c.isalpha() for c in text)
     n_foreign = sum(c >= "\x80" and c.isalpha() for c in text)
-    return n_foreign * 4 <= n_letters and not any(c < " " and c not in "\t\n\r\f\v\x1b" for c in text)
+    return n_foreign * 3 <= n_letters and not any(c < " " and c not in "\t\n\r\f\v\x1b" for c in text)

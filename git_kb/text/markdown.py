@@ -17,8 +17,10 @@ def cut_markdown(text: str, limits: Limits) -> Cut:
     """
     front = read_front_matter(text)
     start = front.end if front else 0
-    pieces = [Piece(0, start, (), front.type, FRONT_MATTER)] if front else []
     blocks = scan_blocks(text, start + text.startswith("\ufeff", start))
+    if front:
+        start = blocks[0].start if blocks else len(text)
+    pieces = [Piece(0, start, (), front.type, FRONT_MATTER)] if front else []
     labels = frozenset(definition_label(text[b.start : b.end]) for b in blocks if b.kind == "definition")
     title = front.title if front else ""
     path: list[tuple[int, str]] = []

@@ -237,7 +237,7 @@ _LFS_LINE = re.compile(
 def is_lfs_pointer(data: bytes) -> bool:
     """Return whether the bytes are a Git LFS pointer and nothing else; line ends may be CRLF, and a conflict unresolved."""
     # The specification allows 1,024 bytes; a conflict holds three pointers at most.
-    if len(data) > 4096 or b"oid sha256:" not in data or not _LFS_VERSION.search(data):
+    if len(data) > 4096 or not 1 <= data.count(b"oid sha256:") <= 3 or not _LFS_VERSION.search(data):
         return False
     return all(_LFS_LINE.fullmatch(line) for line in data.split(b"\n"))
 

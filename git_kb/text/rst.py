@@ -41,7 +41,7 @@ def cut_rst(text: str, limits: Limits) -> Cut:
     path: list[tuple[int, str]] = []
     starts = [t.start for t in titles]
     pieces = parts_of(text, 0, starts[0] if starts else len(text), (paragraphs, *FINER), limits)
-    for title, end in zip(titles, [*starts[1:], len(text)], strict=True):
+    for title, end in zip(titles, [*starts[1:], len(text)][: len(starts)], strict=True):
         path = [t for t in path if t[0] < title.level]
         path.append((title.level, plain_title(title.text)))
         pieces += parts_of(text, title.start, end, (paragraphs, *FINER), limits, tuple(t for _, t in path))

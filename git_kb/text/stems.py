@@ -7,7 +7,7 @@ _stem = Stemmer.Stemmer("english", 0).stemWord  # 0: no cache of its own, caller
 
 def stem(word: str) -> str:
     """Return the stem of a folded word. Digits and words with letters beyond Latin come back unchanged."""
-    if word.isdigit() or max(word) >= "\u0250":
+    if word.isdigit() or not (word.isascii() or max(word) < "\u0250"):
         return word
     stemmed: str = _stem(word)
     return stemmed

@@ -66,7 +66,7 @@ _FIRST = [first for first, _ in _UNSEGMENTED]
 _LAST = [last for _, last in _UNSEGMENTED]
 
 # Maps each ASCII character outside words to a space.
-_ASCII_WORDS = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) == "_")}
+ASCII_WORDS = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) == "_")}
 
 
 def terms(text: str) -> list[str]:
@@ -92,7 +92,7 @@ def words(text: str) -> list[str]:
     """
     text = prepare(text)
     if text.isascii():
-        return text.translate(_ASCII_WORDS).split()
+        return text.translate(ASCII_WORDS).split()
     found = []
     start = -1
     for i, char in enumerate(text):

@@ -1,5 +1,7 @@
 """Cutting by size."""
 
+from itertools import pairwise
+
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -12,7 +14,7 @@ limits = st.tuples(st.integers(4, 40), st.integers(16, 80)).map(lambda t: Limits
 def check(text, pieces, limits):
     """Pieces tile the text, none is blank unless all is, and none is over the ceiling, its blank ends aside."""
     assert "".join(text[p.start : p.end] for p in pieces) == text
-    assert all(a.end == b.start for a, b in zip(pieces, pieces[1:], strict=False))
+    assert all(a.end == b.start for a, b in pairwise(pieces))
     if not is_blank(text, 0, len(text)):
         assert not any(is_blank(text, p.start, p.end) for p in pieces)
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_kb.text.bulk import Vocabulary, find_words
-from git_kb.text.words import MAX_TERM_BYTES, is_unspaced, prepare, terms, word_terms, words
+from git_kb.text.bulk import Vocabulary, find_parts, find_words
+from git_kb.text.words import MAX_TERM_BYTES, _parts, is_unspaced, prepare, terms, word_terms, words
 
 PIECES = [
     "getUserName",
@@ -32,6 +32,27 @@ texts = st.one_of(
 @given(texts)
 def test_both_splitters_give_the_same_words(text):
     assert words(text) == find_words(text)
+
+
+@given(st.text("aBCs1_", max_size=20))
+def test_both_ways_to_cut_an_identifier_agree(word):
+    assert find_parts(word) == _parts(word)
+
+
+@given(st.text("aBCs1_", min_size=1, max_size=20))
+def test_a_part_has_no_parts(word):
+    assert all(find_parts(part) == [part] for part in find_parts(word))
+
+
+@given(st.lists(st.text("aBsÄéß重1_", min_size=1, max_size=90)))
+def test_a_token_string_of_identifiers_has_the_terms_in_order(found):
+    vocabulary = Vocabulary()
+    names = vocabulary.codes
+    string = vocabulary.encode(" ".join(found))
+    there = {char: term for term, char in names.items()}
+    expected = [term for word in words(" ".join(found)) for term in word_terms(word)]
+    assert [there[char] for char in string] == expected
+    assert list(names) == list(dict.fromkeys(expected))
 
 
 @given(texts)
