@@ -6,6 +6,7 @@ import sys
 from array import array
 from collections import _count_elements, defaultdict  # type: ignore[attr-defined]
 from collections.abc import Iterable, Iterator
+from struct import Struct
 from typing import NamedTuple
 
 from xxhash import xxh3_64_digest
@@ -14,7 +15,7 @@ from git_kb.index.btree import bulk_load
 from git_kb.index.pagefile import encode_pagefile
 from git_kb.index.segment import ENTRY_SIZE, MAGIC, MAX_ENTRIES, STATS, TF_MAX, Segment
 from git_kb.index.varint import encode_varints
-from git_kb.text.bulk import MAX_TERMS, Vocabulary
+from git_kb.text.bulk import MAX_TERMS, Vocabulary, code_point
 from git_kb.text.fields import fields
 from git_kb.text.words import GENERATION
 
@@ -22,7 +23,12 @@ from git_kb.text.words import GENERATION
 MAX_TEXT_BYTES = 48 << 20
 # Room for the terms of one more entry.
 TERM_MARGIN = 100_000
+# Entries are cut into terms, then counted, by so many at a time: each step then finds its tables in the processor's cache.
+BATCH = 250
+# A posting list of one entry.
+ONE = Struct("<HB")
 LITTLE = sys.byteorder == "little"
+UTF_32 = "utf-32-le" if LITTLE else "utf-32-be"
 
 
 class Entry(NamedTuple):
@@ -60,10 +66,15 @@ class SegmentBuilder:
         self.tokens = bytearray()
         self.ends = array("I")
         self.text_bytes = 0
-        # Per term, by code point order: ordinal << 8 | frequency.
-        self.body: defaultdict[str, array[int]] = defaultdict(_numbers)
-        self.heading: defaultdict[str, array[int]] = defaultdict(_numbers)
-        self.code: defaultdict[str, array[int]] = defaultdict(_numbers)
+        # Entries without token strings, and the most terms that they can add.
+        self.uncut: list[Entry] = []
+        self.most_terms = 0
+        # Token strings that are not in the posting lists yet.
+        self.uncounted: list[tuple[str, str, str]] = []
+        # Per term, by code point: ordinal << 8 | frequency.
+        self.body: list[array[int]] = []
+        self.heading: defaultdict[int, array[int]] = defaultdict(_numbers)
+        self.code: defaultdict[int, array[int]] = defaultdict(_numbers)
 
     def __len__(self) -> int:
         return len(self.types)
@@ -71,62 +82,101 @@ class SegmentBuilder:
     @property
     def full(self) -> bool:
         """Whether the segment should be closed before another entry."""
-        return len(self) >= MAX_ENTRIES or self.text_bytes >= MAX_TEXT_BYTES or len(self.vocabulary.codes) > MAX_TERMS - TERM_MARGIN
+        if len(self) >= MAX_ENTRIES or self.text_bytes >= MAX_TEXT_BYTES:
+            return True
+        if len(self.vocabulary.codes) + self.most_terms > MAX_TERMS - TERM_MARGIN:
+            self._cut()
+        return len(self.vocabulary.codes) > MAX_TERMS - TERM_MARGIN
 
     def add(self, entry: Entry) -> None:
         """Take one entry. Raises ValueError when it is out of order."""
-        texts = fields(entry.mime, entry.content, entry.heading)
-        encode = self.vocabulary.encode
+        self._name(entry.entry_id, entry.mime)
         self.text_bytes += len(entry.content)
-        self.add_tokens(entry.entry_id, entry.mime, (encode(texts[0]), encode(texts[1]), encode(texts[2])))
+        for text in (entry.content, entry.heading):
+            # A character gives two terms at most; NFKC makes up to 18 characters of one.
+            self.most_terms += len(text) * (2 if text.isascii() else 36)
+        self.uncut.append(entry)
+        if len(self.uncut) == BATCH:
+            self._cut()
 
     def add_tokens(self, entry_id: bytes, mime: str, strings: tuple[str, str, str]) -> None:
-        """Take one entry whose token strings are made."""
+        """Take one entry whose token strings are made. Raises ValueError when it is out of order."""
+        self._cut()
+        self._name(entry_id, mime)
+        self._keep(strings)
+
+    def _name(self, entry_id: bytes, mime: str) -> None:
         if self.ids and entry_id <= self.ids[-ENTRY_SIZE:]:
             raise ValueError("entries are not in ascending order")
-        base = len(self) << 8
         self.ids += entry_id
         self.types.append(self.typenames.setdefault(mime, min(len(self.typenames), 255)))
+
+    def _cut(self) -> None:
+        """Make the token strings of the entries that came since the last time."""
+        texts = [fields(e.mime, e.content, e.heading) for e in self.uncut]
+        self.uncut.clear()
+        self.most_terms = 0
+        encode = self.vocabulary.encode
+        for strings in [(encode(heading), encode(body), encode(code)) for heading, body, code in texts]:
+            self._keep(strings)
+
+    def _keep(self, strings: tuple[str, str, str]) -> None:
         for lengths, string in zip(self.lengths, strings, strict=True):
             lengths.append(len(string))
             self.tokens += string.encode("utf-8")
             self.ends.append(len(self.tokens))
-        heading, body, code = strings
+        self.uncounted.append(strings)
+        if len(self.uncounted) >= BATCH:
+            self._invert()
+
+    def _invert(self) -> None:
+        """Put the terms of the entries that came since the last time into the posting lists."""
         lists = self.body
-        counts: dict[str, int] = {}
-        _count_elements(counts, body)
-        for char, n in counts.items():
-            lists[char].append(base | n if n < TF_MAX else base | TF_MAX)
-        for string, sub in ((heading, self.heading), (code, self.code)):
-            if not string:
-                continue
-            there: dict[str, int] = {}
-            _count_elements(there, string)
-            for char, n in there.items():
-                sub[char].append(base | n if n < TF_MAX else base | TF_MAX)
-                if char not in counts:
-                    # Every entry with the term stands in the main list, here with a body frequency of 0.
-                    counts[char] = 0
-                    lists[char].append(base)
+        lists += [array("I") for _ in range(len(lists), code_point(len(self.vocabulary.codes)) + 1)]
+        first = len(self.ends) // 3 - len(self.uncounted)
+        for ordinal, (heading, body, code) in enumerate(self.uncounted, first):
+            base = ordinal << 8
+            counts: dict[int, int] = {}
+            _count_elements(counts, array("I", body.encode(UTF_32)))
+            for char, n in counts.items():
+                lists[char].append(base | n if n < TF_MAX else base | TF_MAX)
+            for string, sub in ((heading, self.heading), (code, self.code)):
+                if not string:
+                    continue
+                there: dict[int, int] = {}
+                _count_elements(there, array("I", string.encode(UTF_32)))
+                for char, n in there.items():
+                    sub[char].append(base | n if n < TF_MAX else base | TF_MAX)
+                    if char not in counts:
+                        # Every entry with the term stands in the main list, here with a body frequency of 0.
+                        counts[char] = 0
+                        lists[char].append(base)
+        self.uncounted.clear()
 
     def encode(self) -> bytearray:
         """Return the bytes of the segment file."""
+        self._cut()
+        self._invert()
         postings = bytearray()
         values: list[tuple[bytes, bytes]] = []
         empty = array("I")
-        for term, char in sorted(self.vocabulary.codes.items()):
-            body = self.body.get(char, empty)
+        codes = self.vocabulary.codes
+        for term in sorted(codes):
+            char = ord(codes[term])
+            body = self.body[char]
             if not body:
                 continue
             heading, code = self.heading.get(char, empty), self.code.get(char, empty)
             if len(postings) % 2:
                 postings.append(0)
-            value = encode_varints((ord(char), len(body), len(heading), len(code), len(postings)))
+            value = encode_varints((char, len(body), len(heading), len(code), len(postings)))
             values.append((term.encode("utf-8", "surrogatepass"), value))
             for numbers in (body, heading, code):
-                if numbers:
+                if len(numbers) == 1:
+                    number = numbers[0]
+                    postings += ONE.pack(number >> 8, number & 0xFF)
+                elif numbers:
                     postings += _split(numbers)
-        values.sort()
         totals = [sum(lengths) for lengths in self.lengths]
         names = "\n".join(self.typenames).encode()
         areas: list[tuple[str, bytes | bytearray]] = [
@@ -154,13 +204,15 @@ def _little(numbers: array[int]) -> bytes:
     return numbers.tobytes()
 
 
-def _split(numbers: array[int]) -> bytes:
+def _split(numbers: array[int]) -> bytearray:
     """Return `ordinal << 8 | frequency` numbers as all ordinals (u16), then all frequencies (u8)."""
     data = _little(numbers)
-    ordinals = bytearray(2 * len(numbers))
-    ordinals[0::2] = data[1::4]
-    ordinals[1::2] = data[2::4]
-    return bytes(ordinals) + data[0::4]
+    n = 2 * len(numbers)
+    out = bytearray(n)
+    out[0::2] = data[1::4]
+    out[1::2] = data[2::4]
+    out += data[0::4]
+    return out
 
 
 def build_segments(entries: Iterable[Entry]) -> Iterator[bytearray]:
@@ -204,14 +256,8 @@ def merge_segments(segments: list[Segment]) -> bytearray:
                 if char not in known:
                     term = table[char]
                     if term not in codes:
-                        codes[term] = chr(_next(codes))
+                        codes[term] = chr(code_point(len(codes) + 1))
                     known[char] = codes[term]
             strings.append(string.translate(known))
         builder.add_tokens(id_, segment.mime(ordinal), (strings[0], strings[1], strings[2]))
     return builder.encode()
-
-
-def _next(codes: dict[str, str]) -> int:
-    from git_kb.text.bulk import code_point
-
-    return code_point(len(codes) + 1)

@@ -16,7 +16,7 @@ from git_kb.repo.discover import Place
 from git_kb.repo.worktree import SourceFile, check_ignored, hash_files, list_sources
 from git_kb.store.config import Config
 from git_kb.store.documents import Documents, Warn, decode_manifest
-from git_kb.store.manifest import SUFFIX, DamagedManifest, read_head
+from git_kb.store.manifest import SUFFIX, DamagedManifest, read_blob_id, read_head
 from git_kb.store.root import RAW
 
 
@@ -181,7 +181,13 @@ class _Known:
         self.documents, self.warn = documents, warn
 
     def blob(self, docid: str) -> str | None:
-        head = self._head(docid + SUFFIX)
+        name = docid + SUFFIX
+        if name not in self.documents.stamps:
+            return None
+        for _, data in self.documents.read([name]):
+            if (blob := read_blob_id(data)) is not None:
+                return blob
+        head = self._head(name)
         return str(head.get("blob")) if head else None
 
     def manifest(self, docid: str) -> Manifest | None:

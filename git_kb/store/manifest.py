@@ -20,6 +20,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+\Z")
 _KBID = re.compile(r"[a-z2-7]{26}\Z")
 _CHUNK = re.compile(r"c-[0-9a-f]{8,64}(?:-[1-9][0-9]*)?\Z")
 _HEX = re.compile(r"[0-9a-f]+\Z")
+_BLOB = re.compile(rb'\nblob = "([0-9a-f]{40}|[0-9a-f]{64})"(?:\n|\Z)')
 _DOCUMENT_KEYS = ("format", "docid", "title", "source", "moved_from", "blob", "type", "encoding", "chunker", "tier", "tags")
 _ROW_KEYS = ("kbid", "chunk", "source_key", "heading", "type", "role", "part", "n_lines", "n_bytes", "supersedes")
 # One canonical row, its optional keys as groups that may be missing.
@@ -117,6 +118,8 @@ def parse_manifest(text: str, name: str) -> Manifest:
             manifest = _parse_toml(text, name)
     except _WrongField as e:
         raise DamagedManifest(name, str(e)) from None
+    except NewerFormat as e:
+        raise NewerFormat(name, e.version) from None
     _check(manifest, name)
     return manifest
 
@@ -138,6 +141,14 @@ def read_head(text: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return found
+
+
+def read_blob_id(data: bytes) -> str | None:
+    """Return the `blob` of a manifest's bytes, by a look at its head; None when only the whole reader can tell."""
+    head = data.partition(b"\n[[sections]]\n")[0]
+    match = _BLOB.search(head)
+    plain = head.startswith(b"format = 1\n") and b'"""' not in head and b"'''" not in head
+    return match[1].decode() if match and plain else None
 
 
 def _parse_canonical(text: str) -> Manifest | None:

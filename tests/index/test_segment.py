@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_kb.errors import NewerFormat
-from git_kb.index.build import Entry, build_segments, entry_id, merge_segments
+from git_kb.index import build as build_module
+from git_kb.index.build import BATCH, Entry, build_segments, entry_id, merge_segments
 from git_kb.index.pagefile import DamagedSegment, OtherFeature
 from git_kb.index.segment import Segment
 from git_kb.text.fields import fields
@@ -54,6 +55,25 @@ def test_a_segment_says_what_a_recount_says(rows):
 def test_a_frequency_beyond_a_byte_is_exact():
     segment = Segment.over(build([make_entry("h", "word " * 1000)]))
     assert segment.tf(segment.postings("word"), 0) == 1000
+
+
+def test_entries_of_several_batches_keep_their_ordinals():
+    rows = sorted(make_entry(f"h{i}", f"alpha word{i}") for i in range(2 * BATCH + 3))
+    segment = Segment.over(build(rows))
+    assert list(segment.postings("alpha").ordinals) == list(range(len(rows)))
+    for i in range(0, len(rows), BATCH // 3):
+        assert list(segment.postings(terms(rows[i].heading)[0]).ordinals) == [i]
+
+
+@pytest.mark.parametrize("text", ["word{} aB{}c", "重{}跑 \ufdfa"])
+def test_batches_close_segments_where_single_entries_do(monkeypatch, text):
+    rows = sorted(make_entry(f"h{i}", text.format(i, i)) for i in range(300))
+    monkeypatch.setattr(build_module, "TERM_MARGIN", 0)
+    monkeypatch.setattr(build_module, "MAX_TERMS", 200)
+    batched = list(build_segments(rows))
+    monkeypatch.setattr(build_module, "BATCH", 1)
+    assert len(batched) > 1
+    assert batched == list(build_segments(rows))
 
 
 @given(entry_sets, st.randoms())
