@@ -50,7 +50,7 @@ class BadMime(KbError):
 class DamagedSection(Damaged):
     """Bytes that should be a section object are not. `kbid` is the name they were found under."""
 
-    hint = "run 'git kb ingest' on the source again, or 'git kb sync'; 'git kb fsck' lists all of them"
+    hint = "run 'git kb ingest' on the source again, or fetch refs/kb/sections; 'git kb fsck' lists all of them"
 
     def __init__(self, kbid: str, why: str):
         self.kbid, self.why = kbid, why
