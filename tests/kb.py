@@ -188,5 +188,3 @@ def files_below(directory):
             with open(full, "rb") as file:
                 found[os.path.relpath(full, directory)] = file.read()
     return found
-
-

@@ -10,7 +10,7 @@ from functools import partial
 # The builder runs this file by its path, before the package is installed.
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from git_kb.cli.main import COMMANDS, PLUMBING, PORCELAIN, command_module, command_parser  # noqa: E402
+from git_kb.cli.main import COMMANDS, PLUMBING, PORCELAIN, command_module, command_parser
 
 EXIT_STATUS = (
     "Exit status: 0 done; 1 the answer is no (nothing found, no such section, findings); 128 fatal; 129 usage; 130 interrupted; "

@@ -159,7 +159,7 @@ def view_path(repo: Repository, state: StateName, documents: Documents) -> str:
 def _open_view(path: str) -> View | None:
     try:
         return View(path)
-    except (FileNotFoundError, DamagedSegment, OtherFeature):
+    except (OSError, DamagedSegment, OtherFeature):
         return None
 
 
@@ -168,7 +168,7 @@ def _any_view(kb_dir: str) -> View | None:
     directory = os.path.join(kb_dir, "views")
     try:
         names = sorted(n for n in os.listdir(directory) if n.startswith("worktree") and n.endswith(".kbv"))
-    except FileNotFoundError:
+    except OSError:
         return None
     for name in names:
         if (view := _open_view(os.path.join(directory, name))) is not None:
@@ -287,12 +287,14 @@ def _index(
             segments.close()
             return Segments.open(kb_dir), []
     except Locked as e:
-        hooks.warn(f"{e}; {len(headings)} sections are not searched yet")
+        hooks.warn(f"{e}; {len(headings)} section{'s are' if len(headings) > 1 else ' is'} not searched yet")
         return segments, []
     except (CannotWrite, PermissionError) as e:
         hooks.warn(f"the index cannot be stored ({e}); it is made in memory for this command alone")
-        entries = _entries(Pool(repo), headings, [], lambda done: None)
-        return segments, [Segment.over(data) for data in build_segments(entries)]
+        lost: list[bytes] = []
+        extra = [Segment.over(data) for data in build_segments(_entries(Pool(repo), headings, lost, lambda done: None))]
+        _warn_of_lost(len(lost), hooks)
+        return segments, extra
 
 
 def slices(n: int) -> list[range]:
@@ -337,9 +339,13 @@ def build_missing(pool: Pool, headings: dict[bytes, str], jobs: int, beat: Calla
                 names += written
                 lost += n_lost
     hooks.progress("index", len(ids), len(ids))
-    if lost:
-        hooks.warn(f"{lost} section{'s are' if lost > 1 else ' is'} missing from the pool; ingest again, or fetch {POOL_REF}")
+    _warn_of_lost(lost, hooks)
     return names
+
+
+def _warn_of_lost(n_lost: int, hooks: Hooks) -> None:
+    if n_lost:
+        hooks.warn(f"{n_lost} section{'s are' if n_lost > 1 else ' is'} missing from the pool; ingest again, or fetch {POOL_REF}")
 
 
 def _write_slice(place: Place, headings: dict[bytes, str]) -> tuple[list[str], int]:
@@ -381,10 +387,12 @@ def _make_again(repo: Repository, pool: Pool, headings: dict[bytes, str], docume
     writer = PoolWriter(pool)
     n_found = 0
     for manifest in documents.load_all(lambda message: None):
-        wanted = {row.kbid for row in manifest.sections} & lost
+        rows = {row.kbid for row in manifest.sections}
         path = path_of_source(manifest.source)
-        if not wanted or path is None or not repo.has_object(manifest.blob):
+        if not rows & lost or path is None or not repo.has_object(manifest.blob):
             continue
+        # What is stored but not searched, front matter, comes along.
+        wanted = {kbid for kbid in rows if not writer.has(kbid)}
         for limits in _likely_limits(repo, manifest):
             try:
                 cut = cut_source(path, repo.read_blob(manifest.blob), limits)
@@ -394,8 +402,9 @@ def _make_again(repo: Repository, pool: Pool, headings: dict[bytes, str], docume
             for kbid in found:
                 writer.add(kbid, cut.objects[kbid])
             lost -= found
+            wanted -= found
             n_found += len(found)
-            if found == wanted:
+            if not wanted:
                 break
     if n_found:
         hooks.note(f"made {n_found} section{'s' * (n_found != 1)} again from their sources")

@@ -18,7 +18,10 @@ def stale_sources(repo: Repository, state: StateName, documents: Iterable[ViewDo
     """
     blobs = {d.source: d.blob for d in documents}
     paths = {path: source for source in blobs if (path := path_of_source(source)) is not None}
-    now = _tree_blobs(repo, state.rev, paths) if state.rev else _disk_blobs(repo, paths)
+    if state.rev:
+        now = _tree_blobs(repo, state.rev, paths)
+    else:
+        now = _index_blobs(repo, paths) if state.cached else _disk_blobs(repo, paths)
     stale = [s for p, s in paths.items() if now.get(p) not in (None, blobs[s])]
     gone = [s for p, s in paths.items() if now.get(p) is None]
     return sorted(stale), sorted(gone)
@@ -27,6 +30,12 @@ def stale_sources(repo: Repository, state: StateName, documents: Iterable[ViewDo
 def _tree_blobs(repo: Repository, rev: str, paths: Iterable[bytes]) -> dict[bytes, str]:
     tree = repo.tree_of(rev)
     return {p: entry.oid for p in paths if (entry := repo.entry_at(tree, p)) is not None}
+
+
+def _index_blobs(repo: Repository, paths: Iterable[bytes]) -> dict[bytes, str]:
+    wanted = set(paths)
+    # A path in conflict has no one blob: "" is another than the document's.
+    return {file.path: file.oid or "" for file in list_sources(repo.place) if file.tracked and file.path in wanted}
 
 
 def _disk_blobs(repo: Repository, paths: Iterable[bytes]) -> dict[bytes, str]:

@@ -31,7 +31,7 @@ def current_view(place: Place, tree: str | None = None) -> tuple[View, Segments]
     path = os.path.join(place.kb_dir, "views", name)
     try:
         view = View(path)
-    except (FileNotFoundError, DamagedSegment, OtherFeature):
+    except (OSError, DamagedSegment, OtherFeature):
         return None
     if tree:
         key = b"tree " + tree.encode()

@@ -121,9 +121,22 @@ def test_other_json_forms(kb):
     sections = [json.loads(line) for line in lines(kb.ok("ls-sections", "--json"))]
     assert [s["line"] for s in sections if s["docid"] == "docs--guide.md"] == [1, 5, 9]
     for line in lines(kb.ok("chunk", "docs/guide.md")):
-        assert {"file", "kbid", "chunk", "heading", "first_line", "last_line", "start", "end", "type", "role", "part"} == set(json.loads(line))
+        assert {"file", "kbid", "chunk", "heading", "first_line", "last_line", "start", "end", "type", "role", "part"} == set(
+            json.loads(line)
+        )
     ingested = kb.json("ingest")
-    assert set(ingested) == {"new", "changed", "moved", "unchanged", "skipped", "warnings", "gone", "pruned", "sections", "sections_new"}
+    assert set(ingested) == {
+        "new",
+        "changed",
+        "moved",
+        "unchanged",
+        "skipped",
+        "warnings",
+        "gone",
+        "pruned",
+        "sections",
+        "sections_new",
+    }
     assert ingested["unchanged"] == 3
 
 
@@ -207,7 +220,17 @@ def test_not_a_repository(tmp_path):
 
 def test_no_knowledge_base(tmp_path):
     kb = Kb.create(tmp_path / "repo")
-    for args in (["ingest"], ["search", "x"], ["query", "x"], ["show", "x"], ["status"], ["index"], ["fsck"], ["ls-documents"], ["search", "--at", "HEAD", "x"]):
+    for args in (
+        ["ingest"],
+        ["search", "x"],
+        ["query", "x"],
+        ["show", "x"],
+        ["status"],
+        ["index"],
+        ["fsck"],
+        ["ls-documents"],
+        ["search", "--at", "HEAD", "x"],
+    ):
         assert_message(kb.run(*args), 128, "no knowledge base in", "'kb/catalog.toml' is missing", "hint: run 'git kb init'")
     assert kb.run("log").code == 0
 
@@ -349,7 +372,14 @@ def test_both_backends_make_the_same(tmp_path):
         kb = Kb.create(tmp_path / backend)
         kb.ok("init", "-q", "--name", "bees", GIT_KB_BACKEND=backend)
         kb.ok("ingest", "-q", GIT_KB_BACKEND=backend)
-        made.append((kb.manifests(), kb.git("rev-parse", "refs/kb/sections"), kb.segments(), kb.run("search", "hive", GIT_KB_BACKEND=backend)))
+        made.append(
+            (
+                kb.manifests(),
+                kb.git("rev-parse", "refs/kb/sections"),
+                kb.segments(),
+                kb.run("search", "hive", GIT_KB_BACKEND=backend),
+            )
+        )
         kb.check()
     assert made[0] == made[1]
 
@@ -360,7 +390,25 @@ def test_a_query_may_begin_with_a_dash(kb):
     assert kb.run("search", "--", "-honey").code == 1
 
 
-QUERIES = ["", " ", '"', '""', "-", "*", '"-', "-*", "\x00", "\x1b[31m", "a" * 100_000, "(((", "AND OR NOT", "\udcff", "\ud800", "🐝", "hive\n*"]
+QUERIES = [
+    "",
+    " ",
+    '"',
+    '""',
+    "-",
+    "*",
+    '"-',
+    "-*",
+    "\x00",
+    "\x1b[31m",
+    "a" * 100_000,
+    "(((",
+    "AND OR NOT",
+    "\udcff",
+    "\ud800",
+    "🐝",
+    "hive\n*",
+]
 
 
 def test_any_text_is_a_query(kb):
@@ -392,7 +440,13 @@ def test_colour(kb):
 
 def test_source_text_cannot_steer_the_terminal(tmp_path):
     kb = Kb.ready(tmp_path / "repo", {"a.md": "# Clear \x1b[2J\x9b2J\u202e\n\nhornet \x1b]0;title\x07 text\n"})
-    shown = [kb.ok("search", "hornet"), kb.ok("query", "hornet"), kb.ok("show", "a.md"), kb.ok("show", kb.hits("hornet")[0]), kb.ok("ls-sections")]
+    shown = [
+        kb.ok("search", "hornet"),
+        kb.ok("query", "hornet"),
+        kb.ok("show", "a.md"),
+        kb.ok("show", kb.hits("hornet")[0]),
+        kb.ok("ls-sections"),
+    ]
     for text in shown:
         assert not set(text) & set("\x1b\x9b\x07\u202e")
 
@@ -406,7 +460,9 @@ def test_the_exit_code_of_the_process(kb):
     assert process(os.path.dirname(kb.top), "status").code == 128
 
 
-@pytest.mark.parametrize("args", [["ls-sections"], ["search", "hive"], ["show", "docs--guide.md"], ["log"], ["-h"], ["search", "-h"]])
+@pytest.mark.parametrize(
+    "args", [["ls-sections"], ["search", "hive"], ["show", "docs--guide.md"], ["log"], ["-h"], ["search", "-h"]]
+)
 def test_a_reader_that_goes_away(kb, args):
     """A closed pipe is no error to talk about; the exit code is that of a SIGPIPE."""
     read, write = os.pipe()
@@ -440,8 +496,11 @@ def test_where_nothing_can_be_written(tmp_path, indexed):
         subprocess.run(["rm", "-r", kb.path(".git/kb")], check=True)
     subprocess.run(["chmod", "-R", "a-w", kb.path("")], check=True)
     try:
+
         def run(*args):
-            return subprocess.run(command(*args), cwd=kb.top, capture_output=True, text=True, env=process_environ(), preexec_fn=obey_permissions)
+            return subprocess.run(
+                command(*args), cwd=kb.top, capture_output=True, text=True, env=process_environ(), preexec_fn=obey_permissions
+            )
 
         done = run("search", "syrup")
         assert done.returncode == 0, done

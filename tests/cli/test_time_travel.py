@@ -122,7 +122,13 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_manifest_is_named_and_skipped(kb, damage):
     kb.write("kb/documents/notes.txt.toml", DAMAGES[damage])
-    for args in (["search", "-q", "syrup"], ["search", "--at", "HEAD", "syrup"], ["query", "feed colony"], ["status"], ["ls-documents"]):
+    for args in (
+        ["search", "-q", "syrup"],
+        ["search", "--at", "HEAD", "syrup"],
+        ["query", "feed colony"],
+        ["status"],
+        ["ls-documents"],
+    ):
         done = kb.run(*args)
         assert done.code == 0
         assert "docs" in done.out or args == ["status"]

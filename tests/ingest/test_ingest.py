@@ -97,7 +97,9 @@ def test_the_blob_is_that_of_what_was_cut(kb, staged):
 def test_supersedes_follows_the_heading(kb):
     """source_key finds the section again when it moved within the document; a renamed heading supersedes nothing."""
     before = {r.heading[-1]: r for r in manifest(kb, "docs--guide.md").sections}
-    kb.write("docs/guide.md", "# Guide\n\nHow to keep bees.\n\n## Feed the colony\n\nFeed fondant.\n\n## Mount the hive\n\nOn a stand.\n")
+    kb.write(
+        "docs/guide.md", "# Guide\n\nHow to keep bees.\n\n## Feed the colony\n\nFeed fondant.\n\n## Mount the hive\n\nOn a stand.\n"
+    )
     kb.ok("ingest")
     after = {r.heading[-1]: r for r in manifest(kb, "docs--guide.md").sections}
     assert after["Feed the colony"].supersedes == before["Feed the colony"].kbid
@@ -355,7 +357,9 @@ def start_slow(kb, sign, seconds, *args):
     """Start an ingest that takes its time over each manifest; return when it holds the lock."""
     import sys
 
-    started = subprocess.Popen([sys.executable, "-c", SLOW, str(sign), str(seconds), *args], cwd=kb.top, env=process_environ(), stderr=subprocess.PIPE)
+    started = subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(sign), str(seconds), *args], cwd=kb.top, env=process_environ(), stderr=subprocess.PIPE
+    )
     deadline = time.monotonic() + 30
     while not os.path.exists(sign):
         assert started.poll() is None, started.stderr.read()
@@ -402,7 +406,15 @@ def test_the_lock_of_a_dead_process_is_taken_over(kb):
     dead = subprocess.Popen(command("--version"), stdout=subprocess.DEVNULL, env=process_environ())
     dead.wait()
     kb.write("new.md", "# New\n\nHornet.\n")
-    holder = {"pid": dead.pid, "host": os.uname().nodename, "namespace": os.readlink("/proc/self/ns/pid"), "start": "", "operation": "ingest", "ts": int(time.time()), "token": "x"}
+    holder = {
+        "pid": dead.pid,
+        "host": os.uname().nodename,
+        "namespace": os.readlink("/proc/self/ns/pid"),
+        "start": "",
+        "operation": "ingest",
+        "ts": int(time.time()),
+        "token": "x",
+    }
     kb.write(".git/kb/lock", json.dumps(holder))
     done = kb.run("ingest")
     assert done.code == 0
@@ -412,10 +424,18 @@ def test_the_lock_of_a_dead_process_is_taken_over(kb):
 
 
 def test_many_ingests_and_searches_at_once(tmp_path):
-    kb = Kb.create(tmp_path / "repo", {f"d{i}/f{j}.md": f"# F {i} {j}\n\nCommon text {i} {j}.\n" for i in range(4) for j in range(5)})
+    kb = Kb.create(
+        tmp_path / "repo", {f"d{i}/f{j}.md": f"# F {i} {j}\n\nCommon text {i} {j}.\n" for i in range(4) for j in range(5)}
+    )
     kb.ok("init", "-q")
-    started = [subprocess.Popen(command("ingest", f"d{i}"), cwd=kb.top, env=process_environ(), stderr=subprocess.PIPE) for i in range(4)]
-    started.append(subprocess.Popen(command("search", "common"), cwd=kb.top, env=process_environ(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE))
+    started = [
+        subprocess.Popen(command("ingest", f"d{i}"), cwd=kb.top, env=process_environ(), stderr=subprocess.PIPE) for i in range(4)
+    ]
+    started.append(
+        subprocess.Popen(
+            command("search", "common"), cwd=kb.top, env=process_environ(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+    )
     errors = [p.communicate(timeout=90)[1].decode() for p in started]
     assert [p.returncode for p in started[:4]] == [0] * 4, errors
     assert started[4].returncode in (0, 1)

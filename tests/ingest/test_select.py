@@ -114,7 +114,15 @@ def test_symbolic_links(kb, tmp_path):
     (tmp_path / "outdir").mkdir()
     (tmp_path / "outdir" / "deep.md").write_text("# Deep\n\nSecret.\n")
     kb.write("docs/b.md", "# B\n\nSecond.\n")
-    for target, name in (("docs/b.md", "in.md"), ("../outside.md", "out.md"), ("loop.md", "loop.md"), ("nowhere.md", "dangling.md"), ("docs", "dirlink.md"), ("../outdir", "outdirlink.md"), (".", "self.md")):
+    for target, name in (
+        ("docs/b.md", "in.md"),
+        ("../outside.md", "out.md"),
+        ("loop.md", "loop.md"),
+        ("nowhere.md", "dangling.md"),
+        ("docs", "dirlink.md"),
+        ("../outdir", "outdirlink.md"),
+        (".", "self.md"),
+    ):
         os.symlink(target, kb.path(name))
     reason = "it is a symbolic link; its target is ingested under its own name"
     links = {"in.md", "out.md", "loop.md", "dangling.md", "dirlink.md", "outdirlink.md", "self.md"}
@@ -203,10 +211,24 @@ def test_a_sparse_checkout_loses_nothing(kb):
     assert kb.json("status")["gone"] == []
 
 
-ODD = [b"with space.md", b"new\nline.md", b'quo"te.md', b"back\\slash.md", b"tab\t.md", b"-dash.md", b":(glob)x.md", b"*.md", b"\xff\xfe.md", "é✓.md".encode(), b"a--b.md", b"CON.md", "e\u0301.md".encode()]
+ODD = [
+    b"with space.md",
+    b"new\nline.md",
+    b'quo"te.md',
+    b"back\\slash.md",
+    b"tab\t.md",
+    b"-dash.md",
+    b":(glob)x.md",
+    b"*.md",
+    b"\xff\xfe.md",
+    "é✓.md".encode(),
+    b"a--b.md",
+    b"CON.md",
+    "e\u0301.md".encode(),
+]
 
 
-WORDS = "ant bee cat dog elk fox gnu hen ibex jay kite lynx mole".split()
+WORDS = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen", "ibex", "jay", "kite", "lynx", "mole"]
 
 
 @pytest.mark.parametrize("tracked", [True, False])
@@ -220,9 +242,12 @@ def test_odd_names(kb, tracked):
     assert len(kb.documents()) == len(ODD) + 1
     for n, name in enumerate(ODD):
         (hit,) = kb.json("search", WORDS[n])["results"]
-        assert git("ls-files", "-z", "--cached", "--others", "--", ":(literal)" + os.fsdecode(name), cwd=kb.top) == os.fsdecode(name) + "\0"
+        assert (
+            git("ls-files", "-z", "--cached", "--others", "--", ":(literal)" + os.fsdecode(name), cwd=kb.top)
+            == os.fsdecode(name) + "\0"
+        )
         assert kb.run("show", hit["citation"]).code == 0
-        assert process(kb.top, "show", "./" + os.fsdecode(name)).code == 0
+        assert kb.run("show", "./" + os.fsdecode(name)).code == 0
     data = kb.json("ingest")
     assert (data["unchanged"], data["gone"]) == (len(ODD) + 1, [])
     for name in ODD:

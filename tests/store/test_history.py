@@ -79,7 +79,11 @@ def test_log(kb):
     done = kb.run("log", "nope")
     assert (done.code, done.out, done.err) == (1, "", "no operation on 'nope'\n")
     first = json.loads(kb.ok("log", "--json").splitlines()[-1])
-    assert (first["when"], first["where"], first["sources"]) == ("2023-11-14T22:13:20Z", "pool", ["docs/guide.md", "notes.txt", "src/weigh.py"])
+    assert (first["when"], first["where"], first["sources"]) == (
+        "2023-11-14T22:13:20Z",
+        "pool",
+        ["docs/guide.md", "notes.txt", "src/weigh.py"],
+    )
     assert (first["author"], first["email"]) == ("A U Thor", "author@example.com")
 
 

@@ -109,7 +109,9 @@ def test_a_writer_that_lost_a_race_unites_both(kb, repo):
     late.add(both_kbid, both_data)
     store(repo, "From the early one.", "From both.")
     late.commit("late\n")
-    assert sorted(Pool(repo).kbids()) == sorted(encoded(t)[0] for t in ("Base.", "From the early one.", "From the late one.", "From both."))
+    assert sorted(Pool(repo).kbids()) == sorted(
+        encoded(t)[0] for t in ("Base.", "From the early one.", "From the late one.", "From both.")
+    )
     assert kb.git("rev-list", "--count", "refs/kb/sections") == "3"
     assert late.pool.commit == Pool(repo).commit
 

@@ -72,7 +72,9 @@ def test_a_forced_in_source_that_git_ignores(kb):
 
 def test_urls_are_neither(kb):
     text = kb.read("kb/documents/notes.txt.toml").decode()
-    text = text.replace('docid = "notes.txt"', 'docid = "url--x"').replace('source = "notes.txt"', 'source = "https://example.com/x"')
+    text = text.replace('docid = "notes.txt"', 'docid = "url--x"').replace(
+        'source = "notes.txt"', 'source = "https://example.com/x"'
+    )
     kb.write("kb/documents/url--x.toml", text)
     assert stale(kb) == ([], [])
     assert kb.json("ingest", "--prune")["pruned"] == []

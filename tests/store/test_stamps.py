@@ -26,14 +26,19 @@ def test_only_manifests_count(directory):
     assert quick_key(directory, 2) == key
 
 
+def put(path, text, mode="w"):
+    with open(path, mode) as file:
+        file.write(text)
+
+
 CHANGES = {
-    "made": lambda d: open(d + "/n.toml", "w").close(),
+    "made": lambda d: put(d + "/n.toml", ""),
     "removed": lambda d: os.unlink(d + "/a.toml"),
     "renamed": lambda d: os.rename(d + "/a.toml", d + "/z.toml"),
-    "grown": lambda d: open(d + "/a.toml", "a").write("x"),
+    "grown": lambda d: put(d + "/a.toml", "x", "a"),
     "touched": lambda d: os.utime(d + "/a.toml", (1, 1)),
-    "replaced": lambda d: (open(d + "/t", "w").write("a.toml"), os.replace(d + "/t", d + "/a.toml")),
-    "same size in place": lambda d: open(d + "/a.toml", "r+").write("b.toml"),
+    "replaced": lambda d: (put(d + "/t", "a.toml"), os.replace(d + "/t", d + "/a.toml")),
+    "same size in place": lambda d: put(d + "/a.toml", "b.toml", "r+"),
 }
 
 

@@ -1,0 +1,103 @@
+"""From a query to hits with their place, content and snippet."""
+
+import json
+
+import pytest
+from kb import Kb
+
+from git_kb.search.find import Filters, find
+from git_kb.store.viewfile import current_view
+
+FILES = {
+    "a.md": "# Alpha\n\nThe queen bee.\n\n## Shared\n\nWax and honey.\n",
+    "b.md": "# Beta\n\nThe drone.\n\n## Shared\n\nWax and honey.\n",
+    "copy/a.md": "# Alpha\n\nThe queen bee.\n\n## Shared\n\nWax and honey.\n",
+    "code/c.py": 'def wax():\n    """Return the wax."""\n    return 1\n',
+    "code2/d.txt": "Wax again.\n",
+}
+
+
+@pytest.fixture
+def kb(tmp_path):
+    kb = Kb.create(tmp_path / "repo", FILES)
+    kb.ok("init", "-q")
+    kb.ok("ingest", "-q")
+    kb.ok("ingest", "-q", "b.md", "--tag", "beta", "--tag", "x")
+    return kb
+
+
+def look(kb, text, *args, **named):
+    opened = current_view(kb.place())
+    assert opened is not None
+    return find(kb.place(), *opened, text, *args, **named)
+
+
+def test_one_hit_for_a_section_that_stands_in_two_documents(kb):
+    found = look(kb, "queen").found
+    assert [(f.document.docid, f.also) for f in found] == [("a.md", ["copy--a.md"])]
+    assert found[0].citation == kb.ok("ls-sections", "--format", "{citation}", "a.md").splitlines()[0]
+
+
+def test_the_same_text_under_other_headings_is_another_hit(kb):
+    found = look(kb, "honey").found
+    assert {f.row.heading for f in found} == {("Alpha", "Shared"), ("Beta", "Shared")}
+    assert len({f.kbid for f in found}) == 1
+
+
+def test_content_and_snippet_are_those_of_the_section(kb):
+    (found,) = look(kb, "drone").found
+    assert found.content == kb.ok("cat-section", "-p", found.kbid)
+    assert "drone" in found.snippet.text
+    assert [found.snippet.text[a:b] for a, b in found.snippet.ranges] == ["drone"]
+    assert 0 < found.confidence <= 1
+
+
+def test_paging_agrees_with_the_whole(kb):
+    whole = [f.citation for f in look(kb, "wax", 100).found]
+    assert len(whole) == 4
+    for size in (1, 2, 3):
+        paged = [f.citation for at in range(0, len(whole) + size, size) for f in look(kb, "wax", size, at).found]
+        assert paged == whole
+    assert look(kb, "wax", 1).total >= 1
+    assert look(kb, "wax", 1, 1000).found == []
+
+
+FILTERS = [
+    (Filters(), {"a.md", "b.md", "code--c.py", "code2--d.txt"}),
+    (Filters(tags=("beta",)), {"b.md"}),
+    (Filters(tags=("beta", "x")), {"b.md"}),
+    (Filters(tags=("beta", "y")), set()),
+    (Filters(path="code"), {"code--c.py"}),
+    (Filters(path="code/"), {"code--c.py"}),
+    (Filters(path="code/c.py"), {"code--c.py"}),
+    (Filters(path="copy"), {"copy--a.md"}),
+    (Filters(path="nope"), set()),
+    (Filters(docid="code"), {"code--c.py", "code2--d.txt"}),
+    (Filters(type="text/plain"), {"code2--d.txt"}),
+    (Filters(type="text/markdown", path="b.md"), {"b.md"}),
+    (Filters(type="image/"), set()),
+]
+
+
+@pytest.mark.parametrize(("filters", "docids"), FILTERS, ids=range(len(FILTERS)))
+def test_filters(kb, filters, docids):
+    """A filter shows a hit in a document that passes, also when an earlier document has the same section."""
+    assert {f.document.docid for f in look(kb, "wax", 100, filters=filters or None).found} == docids
+
+
+def test_hits_without_their_section_are_still_hits(kb):
+    """The pool is gone, the index is not: no snippet, and no failure."""
+    kb.git("update-ref", "-d", "refs/kb/sections")
+    (found,) = look(kb, "drone").found
+    assert (found.content, found.snippet) == (None, None)
+    done = kb.run("search", "drone")
+    assert done.code == 0
+    assert done.out.startswith("1. b.md:1  Beta\n")
+    assert json.loads(kb.ok("search", "--json", "drone"))["results"][0]["snippet"] is None
+
+
+def test_phrases_exclusions_and_beginnings(kb):
+    assert {f.document.docid for f in look(kb, '"wax again"').found} == {"code2--d.txt"}
+    assert look(kb, '"again wax"').found == []
+    assert {f.document.docid for f in look(kb, "wax -honey").found} == {"code--c.py", "code2--d.txt"}
+    assert {f.document.docid for f in look(kb, "dron*").found} == {"b.md"}
