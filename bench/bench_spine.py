@@ -238,9 +238,12 @@ def warm(top: str, database: str, queries: list[str], rounds: int) -> dict[str, 
 
 def cold(top: str, database: str, queries: list[str], rounds: int) -> dict[str, list[float]]:
     """Return the times in ms of whole processes, engines interleaved."""
+    import compileall
+
+    compileall.compile_dir(os.path.join(HERE, "git_kb"), quiet=2)
     env = {**os.environ, "PYTHONPATH": HERE}
-    program = shutil.which("git-kb", path=os.path.dirname(sys.executable)) or ""
-    ours = [program] if program else [sys.executable, "-m", "git_kb"]
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    ours = [sys.executable, os.path.join(HERE, "bin", "git-kb")]
     times: dict[str, list[float]] = {"git-kb": [], "FTS5": [], "python -c pass": []}
     for _ in range(rounds):
         for query in queries:

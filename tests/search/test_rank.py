@@ -128,13 +128,13 @@ def real_corpus():
     weights = [1 / (i + 1) for i in range(300)]
     return [
         make_entry(" ".join(rng.choices(names, k=3)), " ".join(rng.choices(names, weights, k=rng.randrange(5, 120))))
-        for _ in range(1500)
+        for _ in range(600)
     ], names
 
 
 def test_pruned_ranking_of_a_larger_corpus_is_that_of_scoring_everything():
     rows, names = real_corpus()
-    segments, view = corpus_of([rows[:1000], rows[1000:]], rows[100:])
+    segments, view = corpus_of([rows[:400], rows[400:]], rows[50:])
     pruned = 0
     for text in [
         names[0],
@@ -146,7 +146,7 @@ def test_pruned_ranking_of_a_larger_corpus_is_that_of_scoring_everything():
         query = parse_query(text)
         result = search(segments, view, query, 10)
         pruned += not result.total_is_exact
-        assert_same(result, brute_force(rows[100:], query, Parameters()), 10)
+        assert_same(result, brute_force(rows[50:], query, Parameters()), 10)
     assert pruned, "no query was pruned, so nothing was tested"
 
 
