@@ -2,9 +2,10 @@
 
     python bench/bench_spine.py --repo PATH [--queries 60] [--rounds 3]
 
-PATH is any git repository (a clone, a bare one); it is cloned to a temporary directory, nothing is written to it. Without --repo,
-git-kb's own repository. Queries are bags of 1 to 4 words drawn from its sections (fixed seed): rare, medium and common ones. FTS5 gets the same sections: a contentless
-table (heading, body) with the porter tokenizer, ORDER BY bm25(). All figures are from this machine and this run: quote the ratios.
+PATH is any git repository (a clone, a bare one); it is cloned to a temporary directory, nothing is written to it. Without
+--repo, git-kb's own repository. Queries are bags of 1 to 4 words drawn from its sections (fixed seed): rare, medium and common
+ones. FTS5 gets the same sections: a contentless table (heading, body) with the porter tokenizer, ORDER BY bm25(). All figures are
+from this machine and this run: quote the ratios.
 """
 
 from __future__ import annotations

@@ -35,9 +35,11 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
         return None
     if not answer.found:
         return None
-    from git_kb.output.hits import render_hits
+    from git_kb.output.hits import more_note, render_hits
 
     env.out.write(render_hits(answer, place.prefix, env.colour()))
+    if note := more_note(answer):
+        env.note(note)
     return 0
 
 

@@ -41,7 +41,6 @@ def run(args: argparse.Namespace, env: Env) -> int:
         return 1 if findings else 0
     for finding in findings:
         env.out.write(visible_line(f"{finding.kind} {finding.entity}: {finding.detail}") + "\n")
-    env.note(
-        f"checked {counts.sections} sections, {counts.documents} documents, {counts.segments} segments: {len(findings)} findings"
-    )
+    found = f"{len(findings)} finding{'s' * (len(findings) != 1)}"
+    env.note(f"checked {counts.sections} sections, {counts.documents} documents, {counts.segments} segments: {found}")
     return 1 if findings else 0

@@ -11,6 +11,10 @@ import os
 
 from git_kb.cli.env import Env
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from git_kb.model.document import Manifest
+
 SUMMARY = "list what happened to the knowledge base"
 
 
@@ -29,7 +33,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.store.history import kb_operations
 
     path, source = _restriction(args.what, env) if args.what else (None, None)
-    operations = kb_operations(env.repo, args.at, path, source)
+    operations = kb_operations(env.repo, args.at, path, source, _kbids(path, env))
     n_shown = 0
     with paged(env.place, env.out) as out:
         for operation in islice(operations, args.max_count if args.max_count is None or args.max_count >= 0 else None):
@@ -63,13 +67,28 @@ def _restriction(what: str, env: Env) -> tuple[str | None, str | None]:
 
 
 def _source_of(docid: str, env: Env) -> str | None:
+    manifest = _manifest(docid, env)
+    return manifest.source if manifest else None
+
+
+def _kbids(path: str | None, env: Env) -> list[str]:
+    """Return the sections of the document whose manifest is at `path`."""
+    from git_kb.store.manifest import SUFFIX
+    from git_kb.store.root import DOCUMENTS
+
+    if path is None or not path.startswith(DOCUMENTS + "/"):
+        return []
+    manifest = _manifest(path[len(DOCUMENTS) + 1 :].removesuffix(SUFFIX), env)
+    return [row.kbid for row in manifest.sections] if manifest else []
+
+
+def _manifest(docid: str, env: Env) -> Manifest | None:
     from git_kb.store.documents import worktree_documents
     from git_kb.store.manifest import SUFFIX
 
     if env.place.work_tree is None:
         return None
-    manifest = next(worktree_documents(env.place).load([docid + SUFFIX], env.warn), None)
-    return manifest.source if manifest else None
+    return next(worktree_documents(env.place).load([docid + SUFFIX], env.warn), None)
 
 
 def _json(operation: object) -> str:

@@ -103,7 +103,7 @@ def _run(arguments: list[str], env: Env) -> int:
     module = command_module(verb)
     parser = command_parser(verb, module)
     try:
-        args = parser.parse_args(rest[1:])
+        args = parser.parse_args(module.prepare(rest[1:]) if hasattr(module, "prepare") else rest[1:])
     except HelpAsked as e:
         env.out.write(e.text)
         return 0

@@ -1,8 +1,8 @@
 """git kb search: rank the sections that match.
 
 Words are looked for in any order; "quoted words" must stand together; -word excludes; word* matches
-beginnings. Any text is a valid query. Use '--' before a query whose first word begins with a dash. Brings
-the index up to date first when it has to.
+beginnings. Any text is a valid query. Words that begin with two dashes go behind a '--'. Brings the index up to date
+first when it has to.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offset", type=int, default=0, metavar="N", help="leave out the first N hits")
     parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="only documents with this tag (repeatable)")
     parser.add_argument("--type", default="", metavar="MIME", help="only sections of this type, or of types that begin so")
-    parser.add_argument("--path", default="", metavar="PATH", help="only sources at or below this path, from the top")
+    parser.add_argument("--path", default="", metavar="PATH", help="only sources at or below this path")
     parser.add_argument("--doc", default="", metavar="DOCID", help="only documents whose docid begins so")
     parser.add_argument(
         "--weights", metavar="FIELD=W,...", help="field weights of BM25F (default: heading=2,body=1,code=1); k1 and b are taken too"
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.cli.parser import BadArguments
-    from git_kb.output.hits import hits_data, render_hits
+    from git_kb.output.hits import hits_data, more_note, render_hits
     from git_kb.search.find import Filters, find
     from git_kb.store.freshness import with_fresh_view
     from git_kb.store.state import default_state
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     env.quiet = args.quiet or args.json
     parameters = parse_weights(args.weights)
     state = default_state(env.place, args.at, args.cached)
-    filters = Filters(tuple(args.tag), args.type, args.path, args.doc) or None
+    filters = Filters(tuple(args.tag), args.type, source_prefix(args.path, env), args.doc) or None
     text = " ".join(args.word)
 
     def look(view: View, segments: Segments) -> tuple[Answer, int]:
@@ -69,12 +69,50 @@ def run(args: argparse.Namespace, env: Env) -> int:
         return 0 if answer.found else 1
     env.out.write(render_hits(answer, env.place.prefix, env.colour(), args.offset))
     if answer.found:
-        more = answer.total - args.offset - len(answer.found)
-        if more > 0:
-            env.note(f"{'' if answer.total_is_exact else 'at least '}{more} more; --limit and --offset show them")
+        if note := more_note(answer, args.offset):
+            env.note(note)
         return 0
     env.note(f"nothing found in {state} for '{answer.query}' ({n_live} sections searched)")
     return 1
+
+
+def source_prefix(typed: str, env: Env) -> str:
+    """Return how the sources begin that a path as typed stands for: it counts from here, as git takes paths."""
+    from git_kb.ingest.select import inside_path
+    from git_kb.model.document import source_of_path
+
+    if not typed or "://" in typed or env.place.work_tree is None:
+        return typed
+    inside = inside_path(env.place, typed)
+    if inside is None:
+        from git_kb.cli.parser import BadArguments
+
+        raise BadArguments(f"'{typed}' is outside of this repository", "git kb search --path PATH WORD...")
+    return source_of_path(inside) if inside else ""
+
+
+# Options of search that take a value, so that what follows them is no word.
+VALUED = ("--at", "--limit", "--offset", "--tag", "--type", "--path", "--doc", "--weights")
+SHORT = ("-h", "-q")
+
+
+def prepare(arguments: list[str]) -> list[str]:
+    """Return the command line with the query behind a `--`, since a `-word` of the query must not pass for an option."""
+    options: list[str] = []
+    words: list[str] = []
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        if argument == "--":
+            words += rest
+            break
+        if argument.startswith("--") or argument in SHORT:
+            options.append(argument)
+            if argument in VALUED and rest:
+                options.append(rest.pop(0))
+        else:
+            words.append(argument)
+    return [*options, "--", *words] if words else options
 
 
 def parse_weights(text: str | None) -> Parameters:

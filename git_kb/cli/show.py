@@ -15,6 +15,8 @@ from git_kb.cli.env import Env
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from git_kb.index.view import View
+    from git_kb.output.show import Place
+    from git_kb.store.state import StateName
 
 SUMMARY = "print a section, a document or what a citation points to"
 
@@ -33,7 +35,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
     env.quiet = args.json
     state = default_state(env.place, args.at, args.cached)
-    shown = with_fresh_view(env.repo, state, env.hooks("show"), lambda view, segments: _look_up(view, args.id, env))
+    shown = with_fresh_view(env.repo, state, env.hooks("show"), lambda view, segments: _look_up(view, state, args.id, env))
     if args.json:
         import json
 
@@ -44,7 +46,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     return 0
 
 
-def _look_up(view: View, names: list[str], env: Env) -> list[dict[str, object]]:
+def _look_up(view: View, state: StateName, names: list[str], env: Env) -> list[dict[str, object]]:
     from git_kb.index.view import ViewDocument
     from git_kb.ingest.select import inside_path
     from git_kb.model.document import source_of_path
@@ -58,14 +60,35 @@ def _look_up(view: View, names: list[str], env: Env) -> list[dict[str, object]]:
             found = resolve_id(view, name)
         except UnknownId:
             inside = inside_path(env.place, name)
-            if inside is None or not os.path.lexists(os.path.join(env.cwd, name)):
+            if inside is not None and os.path.lexists(os.path.join(env.cwd, name)):
+                found = resolve_id(view, source_of_path(inside))
+            elif not (found := _front_matter(name, state, env)):
                 raise
-            found = resolve_id(view, source_of_path(inside))
         if isinstance(found, ViewDocument):
             shown.append(_document_data(view, found))
         else:
             shown.append(_section_data(pool, found))
     return shown
+
+
+def _front_matter(name: str, state: StateName, env: Env) -> list[Place]:
+    """Return the places of a front-matter section. Views hold what is searched, so these are looked up in the manifests."""
+    from git_kb.index.view import ViewDocument, ViewRow
+    from git_kb.model.section import is_kbid_prefix, kbid_bytes
+    from git_kb.output.show import Place
+    from git_kb.store.manifest import SUFFIX
+    from git_kb.store.state import open_documents
+
+    places = []
+    for m in open_documents(env.repo, state).load_all(lambda message: None):
+        for row, (line, start, end) in zip(m.sections, m.spans(), strict=True):
+            called = name == f"{m.docid}#{row.chunk}" or (is_kbid_prefix(name.lower()) and row.kbid.startswith(name.lower()))
+            if row.role and called:
+                document = ViewDocument(m.docid + SUFFIX, b"", m.docid, m.title, m.source, m.type, m.tier, m.blob, m.tags)
+                id_ = kbid_bytes(row.kbid) + bytes(8)
+                place = ViewRow(id_, 0, line, start, end, row.part, row.chunk, row.type, row.heading)
+                places.append(Place(place, document))
+    return places
 
 
 def _section_data(pool: object, places: Sequence[object]) -> dict[str, object]:

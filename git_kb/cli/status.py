@@ -7,6 +7,8 @@ import os
 
 from git_kb.cli.env import Env
 
+# Longer lists are for --json.
+MAX_NAMED = 100
 SUMMARY = "counts, and what is stale, gone or not indexed"
 
 
@@ -18,14 +20,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
+    from git_kb.ingest.select import new_sources
+    from git_kb.model.document import source_of_path
     from git_kb.store.freshness import read_view
     from git_kb.store.pool import Pool
     from git_kb.store.staleness import stale_sources
-    from git_kb.store.state import default_state
+    from git_kb.store.state import default_state, worktree_config
 
     state = default_state(env.place, args.at, args.cached)
     view, segments = read_view(env.repo, state, env.hooks("status"))
     stale, gone = stale_sources(env.repo, state, view.documents())
+    new: list[str] = []
+    if not state.rev and not state.cached:
+        new = [source_of_path(p) for p in new_sources(env.place, worktree_config(env.place), {d.docid for d in view.documents()})]
     pool = Pool(env.repo)
     kb_dir = env.place.kb_dir
     data: dict[str, object] = {
@@ -35,6 +42,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         "sections": view.n_rows,
         "stale": stale,
         "gone": gone,
+        "new": new,
         "not_indexed": view.n_missing,
         "pool": {"sections": len(pool), "commit": pool.commit},
         "index": {"segments": len(segments.segments), "entries": segments.n_entries, "size_bytes": _size(kb_dir)},
@@ -50,7 +58,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     n_segments = len(segments.segments)
     lines = [
         f"knowledge base in {data['root']}, {state}",
-        f"  {view.n_documents} documents, {view.n_rows} sections",
+        f"  {view.n_documents} document{'s' * (view.n_documents != 1)}, {view.n_rows} section{'s' * (view.n_rows != 1)}",
         f"  pool: {len(pool)} sections",
         f"  index: {segments.n_entries} entries in {n_segments} segment{'s' * (n_segments != 1)}, {_size(kb_dir) / 1e6:.1f} MB",
     ]
@@ -59,10 +67,13 @@ def run(args: argparse.Namespace, env: Env) -> int:
     for title, names, advice in (
         ("changed since they were ingested", stale, "git kb ingest"),
         ("gone", gone, "git kb ingest --prune"),
+        ("not ingested yet", new, "git kb ingest"),
     ):
         if names:
-            lines += ["", f"sources {title} (use '{advice}'):", *(f"\t{visible_line(n)}" for n in names)]
-    if not stale and not gone:
+            lines += ["", f"sources {title} (use '{advice}'):", *(f"\t{visible_line(n)}" for n in names[:MAX_NAMED])]
+        if len(names) > MAX_NAMED:
+            lines.append(f"\tand {len(names) - MAX_NAMED} more")
+    if not stale and not gone and not env.n_warnings:
         lines.append("  every document is as its source is")
     env.out.write(visible("\n".join(lines)) + "\n")
     return 0

@@ -18,6 +18,7 @@ from git_kb.repo.protocol import Repository
 from git_kb.repo.worktree import read_sources
 from git_kb.store.config import Config
 from git_kb.store.cut import Cut, Limits, PackedCut, cut_source, pack_cuts
+from git_kb.store.freshness import WorkerDied
 from git_kb.store.manifest import SUFFIX, one_line, render_manifest
 from git_kb.store.pool import Pool, PoolWriter
 from git_kb.store.root import DOCUMENTS
@@ -133,6 +134,7 @@ def _parallel(
     sources: Iterable[tuple[Source, bytes]], limits: Limits, object_format: str, jobs: int
 ) -> Iterator[tuple[Source, PackedCut | str]]:
     from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
     waiting: deque[tuple[list[Source], Future[list[PackedCut | str]]]] = deque()
@@ -147,6 +149,8 @@ def _parallel(
             while waiting:
                 done, future = waiting.popleft()
                 yield from zip(done, future.result(), strict=True)
+        except BrokenProcessPool:
+            raise WorkerDied from None
         finally:
             for _, future in waiting:
                 future.cancel()

@@ -97,6 +97,12 @@ def select_sources(
     return selection
 
 
+def new_sources(place: Place, config: Config, docids: set[str]) -> list[bytes]:
+    """Return the files that an ingest of the whole work tree would take and that are no document yet."""
+    files, _ = _list_files(place, [place.work_tree or "."], config)
+    return [f.path for f in files if docid_of_path(f.path) not in docids]
+
+
 def _list_files(place: Place, paths: list[str], config: Config) -> tuple[list[SourceFile], list[tuple[bytes, str]]]:
     """Return the regular files that the paths stand for, sorted, and what was left out."""
     included, excluded = compile_patterns(config.include), compile_patterns(config.exclude)
@@ -165,12 +171,14 @@ def resolve_path(place: Place, typed: str) -> tuple[bytes, bool]:
 def inside_path(place: Place, typed: str) -> bytes | None:
     """Return the repository path of a path as typed, whether it exists or not.
 
-    None when it is outside or is a URL.
+    empty for the top, None when it is outside or a URL.
     """
     if "://" in typed or place.work_tree is None:
         return None
     top = os.path.realpath(os.fsencode(place.work_tree))
     full = os.path.normpath(os.path.join(os.path.realpath(os.fsencode(place.cwd)), os.fsencode(typed)))
+    if full == top:
+        return b""
     return full[len(top) + 1 :] if full.startswith(top + b"/") else None
 
 

@@ -119,12 +119,7 @@ def _plain(char: str) -> bool:
 
 def _ambiguous(part: str) -> bool:
     """Return whether a path component of plain characters cannot be told from others once it stands in a docid."""
-    return (
-        "--" in part
-        or part[:1] in ("-", "")
-        or part[-1:] in ("-", ".")
-        or part.partition(".")[0].lower() in WINDOWS_NAMES
-    )
+    return "--" in part or part[:1] in ("-", "") or part[-1:] in ("-", ".") or part.partition(".")[0].lower() in WINDOWS_NAMES
 
 
 def source_of_path(path: bytes) -> str:

@@ -36,6 +36,16 @@ def render_hits(answer: Answer, prefix: bytes = b"", colour: bool = False, offse
     return "".join(lines)
 
 
+def more_note(answer: Answer, offset: int = 0) -> str:
+    """Return what to say about hits that are not shown; "" when there are none."""
+    more = answer.total - offset - len(answer.found)
+    if more <= 0 and answer.total_is_exact:
+        return ""
+    # Ranking stops counting when the rest cannot reach the top, so the number is known for some queries only.
+    count = f"{more} more hit{'s' * (more != 1)}" if answer.total_is_exact else "more hits"
+    return f"{count}; --limit and --offset show them"
+
+
 def shown_source(source: str, prefix: bytes = b"") -> str:
     """Return a source as it is shown: a path relative to the current directory, or the URL."""
     if not prefix or "://" in source:

@@ -27,7 +27,7 @@ DEFAULT_EXCLUDE = (
 class BadConfig(KbError):
     """`kb.config.json` cannot be used. `key` is the dotted key, or "" for the whole file."""
 
-    hint = f"see the table of keys in docs/config.md; a fresh '{CONFIG}' comes from 'git kb init' in an empty repository"
+    hint = "see the table of keys in docs/config.md; moved away, 'git kb init' writes a fresh one"
 
     def __init__(self, key: str, why: str):
         self.key, self.why = key, why

@@ -40,6 +40,15 @@ BEAT_S = 30.0
 ID_SIZE = 16
 
 
+class WorkerDied(KbError):
+    """A worker process ended before its work was done."""
+
+    hint = "it may have run out of memory; '--jobs 1' does without workers"
+
+    def __init__(self) -> None:
+        super().__init__("a worker process died")
+
+
 class Hooks:
     """What freshness needs of the outside.
 
@@ -322,6 +331,7 @@ def build_missing(pool: Pool, headings: dict[bytes, str], jobs: int, beat: Calla
             beat()
     else:
         from concurrent.futures import ProcessPoolExecutor, wait
+        from concurrent.futures.process import BrokenProcessPool
         from multiprocessing import get_context
 
         place = pool.repo.place.plain()
@@ -335,7 +345,10 @@ def build_missing(pool: Pool, headings: dict[bytes, str], jobs: int, beat: Calla
                 while not future.done():
                     wait([future], BEAT_S)
                     beat()
-                written, n_lost = future.result()
+                try:
+                    written, n_lost = future.result()
+                except BrokenProcessPool:
+                    raise WorkerDied from None
                 names += written
                 lost += n_lost
     hooks.progress("index", len(ids), len(ids))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import merge
 
@@ -14,6 +14,8 @@ from git_kb.store.root import POOL_REF
 
 FORMAT = "%H%x00%ct%x00%an%x00%ae%x00%s%x00%(trailers:key=Kb-Source,valueonly,separator=%x01)"
 FIELDS = 6
+# More paths do not fit on a command line for sure.
+MAX_PATHS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,9 @@ class Operation:
     sources: tuple[str, ...] = ()
 
 
-def kb_operations(repo: Repository, rev: str, path: str | None = None, source: str | None = None) -> Iterator[Operation]:
+def kb_operations(
+    repo: Repository, rev: str, path: str | None = None, source: str | None = None, kbids: Iterable[str] = ()
+) -> Iterator[Operation]:
     """Yield operations, newest first. `path` restricts branch commits to one file below kb/, `source` pool
     commits to one source.
 
@@ -40,17 +44,20 @@ def kb_operations(repo: Repository, rev: str, path: str | None = None, source: s
     """
     streams = []
     if source is not None or path is None:
-        streams.append(_pool(repo, source))
+        streams.append(_pool(repo, source, kbids))
     if path is not None or source is None:
         streams.append(_branch(repo, rev, path or "kb"))
     return merge(*streams, key=lambda operation: -operation.when_s)
 
 
-def _pool(repo: Repository, source: str | None) -> Iterator[Operation]:
+def _pool(repo: Repository, source: str | None, kbids: Iterable[str]) -> Iterator[Operation]:
+    """Yield pool commits; with a source, those that name it or brought one of its sections in (a large ingest names only some)."""
     if repo.read_ref(POOL_REF) is None:
         return
+    paths = [f"{kbid[:2]}/{kbid[2:]}" for kbid in kbids][:MAX_PATHS]
+    brought = {o.oid for o in _log(repo, ["--first-parent", POOL_REF, "--", *paths], "pool")} if paths else set()
     for operation in _log(repo, ["--first-parent", POOL_REF], "pool"):
-        if source is None or source in operation.sources:
+        if source is None or source in operation.sources or operation.oid in brought:
             yield operation
 
 

@@ -112,6 +112,10 @@ def parse_manifest(text: str, name: str) -> Manifest:
     Canonical text takes a fast path; anything else goes through the TOML parser. Raises DamagedManifest,
     NewerFormat.
     """
+    if "\n<<<<<<< " in text or text.startswith("<<<<<<< "):
+        raise DamagedManifest(
+            name, "it has merge conflict markers; ingest its source again, which writes it anew, then 'git add' it"
+        )
     try:
         manifest = _parse_canonical(text)
         if manifest is None:

@@ -16,6 +16,8 @@ class NoKnowledgeBase(KbError):
 
     hint = "run 'git kb init' to make a knowledge base in this repository"
 
-    def __init__(self, where: str):
+    def __init__(self, where: str, stored: bool = False):
         self.where = where
+        if stored:
+            self.hint = "a knowledge base is part of a commit once kb/ is committed; without --at the work tree is read"
         super().__init__(f"no knowledge base in {where} ('{CATALOG}' is missing)")

@@ -51,7 +51,7 @@ def documents_tree(repo: Repository, rev: str) -> str | None:
         raise UnknownRevision(rev, "there is no commit yet")
     tree = repo.tree_of(rev)
     if repo.entry_at(tree, CATALOG.encode()) is None:
-        raise NoKnowledgeBase(f"'{rev}'")
+        raise NoKnowledgeBase(f"'{rev}'", stored=True)
     entry = repo.entry_at(tree, DOCUMENTS.encode())
     return entry.oid if entry and entry.mode == DIRECTORY else None
 

@@ -51,10 +51,8 @@ def test_source_round_trip(raw):
     source = source_of_path(raw)
     source.encode()
     back = path_of_source(source)
-    assert (
-        back == raw
-        or back is None
-        and (b"://" in raw or any(p in (b"", b".", b"..") or p.lower() == b".git" for p in raw.split(b"/")))
+    assert back == raw or (
+        back is None and (b"://" in raw or any(p in (b"", b".", b"..") or p.lower() == b".git" for p in raw.split(b"/")))
     )
 
 

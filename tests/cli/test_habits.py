@@ -1,0 +1,88 @@
+"""What people type from habit, each once wrong."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kb import Kb, process_environ
+
+BIN = Path(__file__).parents[2] / "bin" / "git-kb"
+
+
+def found(kb, *query, **more):
+    """Return the docids of the hits."""
+    return [citation.partition("#")[0] for citation in kb.hits(*query, **more)]
+
+
+def test_the_launcher_starts_workers(tmp_path):
+    """Worker processes import the launcher again; it must not run there."""
+    kb = Kb.create(tmp_path / "r", {f"docs/{n}.md": f"# Page {n}\n\nword{n}\n" for n in range(230)})
+    kb.ok("init")
+    done = subprocess.run(
+        [sys.executable, BIN, "ingest", "-j", "2"], cwd=kb.top, capture_output=True, text=True, env=process_environ()
+    )
+    assert done.returncode == 0, done.stderr
+    assert "230 new" in done.stderr
+    assert found(kb, "word229")[0] == "docs--229.md"
+
+
+@pytest.fixture
+def kb(tmp_path):
+    kb = Kb.create(
+        tmp_path / "r",
+        {
+            "a.md": "---\ntitle: Lifetimes\ntags: [rust]\n---\n# A\n\nlifetime elision rules\n",
+            "docs/b.md": "# B\n\nlifetime of a value\n",
+        },
+    )
+    kb.ok("init")
+    kb.ok("ingest")
+    return kb
+
+
+def test_a_word_is_excluded_wherever_it_stands(kb):
+    assert found(kb, "lifetime", "-elision") == ["docs--b.md"]
+    assert found(kb, "-elision", "lifetime") == ["docs--b.md"]
+    assert kb.run("search", "--limt", "3", "lifetime").code == 129
+
+
+def test_paths_count_from_here(kb):
+    assert found(kb, "lifetime", "--path", "b.md", cwd="docs") == ["docs--b.md"]
+    assert found(kb, "lifetime", "--path", ".", cwd="docs") == ["docs--b.md"]
+    assert len(kb.hits("lifetime", "--path", ".")) == 2
+
+
+def test_front_matter_can_be_shown(kb):
+    row = next(r for r in map(json.loads, kb.ok("ls-sections", "--json").splitlines()) if r["role"])
+    for name in (row["citation"], row["kbid"], row["kbid"][:12]):
+        assert "title: Lifetimes" in kb.ok("show", name)
+
+
+def test_status_names_what_is_not_ingested_yet(kb):
+    kb.write("docs/new.md", "# New\n")
+    assert kb.json("status")["new"] == ["docs/new.md"]
+
+
+def test_log_of_one_source_has_its_ingest_however_many_came_with_it(tmp_path):
+    kb = Kb.create(tmp_path / "r", {f"{n:03}.md": f"# Page {n}\n" for n in range(70)})
+    kb.ok("init")
+    kb.ok("ingest", "-j", "1")
+    assert "ingest 70 sources" in kb.ok("log", "069.md")
+
+
+def test_a_manifest_in_conflict_says_what_to_do(kb):
+    name = "kb/documents/a.md.toml"
+    kb.write(name, b"<<<<<<< ours\n" + kb.read(name))
+    done = kb.run("status")
+    assert "merge conflict markers" in done.err
+    assert "as its source is" not in done.out
+    kb.ok("ingest", "a.md")
+    assert "conflict" not in kb.run("status").err
+
+
+def test_a_revision_without_a_knowledge_base_is_told_from_no_knowledge_base(kb):
+    done = kb.run("search", "--at", "HEAD", "x")
+    assert done.code == 128
+    assert "committed" in done.err
