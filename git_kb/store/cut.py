@@ -13,6 +13,7 @@ from hashlib import sha1, sha256
 from git_kb.model.chunk import Chunk, ChunkedSource
 from git_kb.model.document import SectionRow, source_keys, source_of_path
 from git_kb.model.section import Section, canonical_text, chunk_ids, content_hash, encode_section, section_id
+from git_kb.store.collector import paused_collector
 from git_kb.store.manifest import one_line
 from git_kb.text.chunk import Unusable, chunk_source
 
@@ -120,9 +121,10 @@ def pack_cut(path: bytes, data: bytes, limits: Limits, object_format: str) -> Pa
 def pack_cuts(jobs: list[tuple[bytes, bytes]], limits: Limits, object_format: str) -> list[PackedCut | str]:
     """Cut a batch in a worker process. A source that cannot be used gives its reason instead."""
     results: list[PackedCut | str] = []
-    for path, data in jobs:
-        try:
-            results.append(pack_cut(path, data, limits, object_format))
-        except Unusable as e:
-            results.append(e.reason)
+    with paused_collector():
+        for path, data in jobs:
+            try:
+                results.append(pack_cut(path, data, limits, object_format))
+            except Unusable as e:
+                results.append(e.reason)
     return results

@@ -23,6 +23,7 @@ from git_kb.model.section import kbid_bytes, kbid_text
 from git_kb.repo.discover import Place
 from git_kb.repo.lockfile import CannotWrite, Locked
 from git_kb.repo.protocol import Repository
+from git_kb.store.collector import paused_collector
 from git_kb.store.cut import Limits, cut_source
 from git_kb.store.documents import Documents
 from git_kb.store.manifest import SUFFIX
@@ -89,7 +90,8 @@ def fresh_view(repo: Repository, state: StateName, hooks: Hooks, rebuild: bool =
         if not isinstance(error, OtherFeature):
             hooks.warn(f"segment '{name}' cannot be used ({error}); what it held is indexed again")
     if old is None or old.key != documents.key or not old.fits(segments) or old.n_missing or segments.damaged:
-        segments, old = _bring_up_to_date(repo, documents, old, segments, hooks, path)
+        with paused_collector():
+            segments, old = _bring_up_to_date(repo, documents, old, segments, hooks, path)
     return old, segments
 
 
@@ -365,7 +367,7 @@ def _write_slice(place: Place, headings: dict[bytes, str]) -> tuple[list[str], i
     """`_write_segments` in a worker process."""
     from git_kb.repo.open import open_repository
 
-    with open_repository(place) as repo:
+    with open_repository(place) as repo, paused_collector():
         return _write_segments(Pool(repo), headings, lambda done: None)
 
 
