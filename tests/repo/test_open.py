@@ -55,9 +55,9 @@ def test_nothing_fits(tmp_path, monkeypatch):
 def test_opening_is_all_that_imports_the_libraries():
     import subprocess
 
-    import git_kb.repo.open as module
+    import git_kb.repo.open as module  # without site-packages: an editable install imports much of this by itself
 
     root = module.__file__.rpartition("/git_kb/")[0]
     code = f"import sys; sys.path.insert(0, {root!r}); import git_kb.repo.open, git_kb.repo.worktree, git_kb.repo.config, git_kb.repo.process; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, check=True, text=True)
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, check=True, text=True)
     assert not {"pygit2", "dulwich", "subprocess", "dataclasses", "pathlib", "typing"} & set(done.stdout.split())
