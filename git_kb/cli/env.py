@@ -39,7 +39,10 @@ class Env:
 
     @property
     def stdin(self) -> BinaryIO:
-        return self._stdin or sys.stdin.buffer
+        if self._stdin is None:
+            # A closed standard input is an empty one.
+            self._stdin = sys.stdin.buffer if sys.stdin is not None else open(os.devnull, "rb")  # noqa: SIM115
+        return self._stdin
 
     @property
     def place(self) -> Place:
@@ -114,6 +117,9 @@ def default_jobs() -> int:
 
 def process_env() -> Env:
     """Return the world of this process. Names that are not text pass through the streams byte for byte."""
+    # The interpreter has None for a stream that was closed before it started.
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         utf8 = (stream.encoding or "").lower().replace("-", "") == "utf8"
         stream.reconfigure(errors="surrogateescape" if utf8 else "backslashreplace")  # type: ignore[union-attr]

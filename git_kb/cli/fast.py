@@ -50,7 +50,7 @@ def parse_quickly(arguments: list[str]) -> tuple[list[str], int] | None:
     at = 0
     while at < len(arguments):
         word = arguments[at]
-        if word == "--limit" and at + 1 < len(arguments) and arguments[at + 1].isdecimal() and arguments[at + 1].isascii():
+        if word == "--limit" and at + 1 < len(arguments) and _is_number(arguments[at + 1]):
             limit = int(arguments[at + 1])
             at += 2
         elif word.startswith("-") or not word:
@@ -59,3 +59,7 @@ def parse_quickly(arguments: list[str]) -> tuple[list[str], int] | None:
             words.append(word)
             at += 1
     return (words, limit) if words and limit else None
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and text.isascii() and len(text) < 10

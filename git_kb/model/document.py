@@ -68,16 +68,18 @@ class Manifest:
 def source_keys(source: str, headings: Iterable[Sequence[str]]) -> list[str]:
     """Return the source_key of each section of one document, given its heading paths in order."""
     taken: set[str] = set()
+    ordinals: dict[str, int] = {}
     keys = []
     for path in headings:
         whole = "\0".join(path)
         key = _key(source, path[-1] if path else "")
         if key in taken:
             key = _key(source, whole)
-        n = 2
+        n = ordinals.get(whole, 2)
         while key in taken:
             key = _key(source, f"{whole}\0#{n}")
             n += 1
+        ordinals[whole] = n
         taken.add(key)
         keys.append(key)
     return keys

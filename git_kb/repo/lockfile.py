@@ -183,7 +183,8 @@ class WriterLock:
         if size == 0:
             # Creation and writing are one step under the guard, so whoever left it empty died there.
             return "it is empty"
-        if silent_s > self.stale_s:
+        # A time as far in the future is no sign of life either; a clock was set back, or somebody made it up.
+        if abs(silent_s) > self.stale_s:
             return f"no sign of life for {silent_s:.0f} s"
         if (
             holder
@@ -317,10 +318,12 @@ def _read_holder(path: str) -> dict[str, Any]:
     try:
         with open(path, "rb") as file:
             holder = json.loads(file.read(4096))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     wanted = {"pid": int, "host": str, "namespace": str, "start": str, "operation": str, "ts": int, "token": str}
     if not isinstance(holder, dict) or not all(type(holder.get(key)) is kind for key, kind in wanted.items()):
+        return {}
+    if not (0 < holder["pid"] < 1 << 31 and abs(holder["ts"]) < 1 << 40):
         return {}
     return holder
 

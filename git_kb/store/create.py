@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from datetime import UTC, datetime
 
 from git_kb.errors import KbError
@@ -44,6 +45,16 @@ class OutsideLink(KbError):
         super().__init__(f"'{path}' is a symbolic link")
 
 
+class NotAFile(KbError):
+    """Not a regular file stands where ours belongs. A link could show us, or have us overwrite, what is outside."""
+
+    hint = "move it away; a link is replaced by a file of the repository"
+
+    def __init__(self, path: str):
+        self.path = path
+        super().__init__(f"'{path}' is not a regular file")
+
+
 def check_no_links(place: Place) -> None:
     """Raise OutsideLink when `kb` or `kb/documents` is a link.
 
@@ -60,6 +71,10 @@ def create_root(place: Place, name: str | None, now_s: float) -> list[str]:
         raise NeedsWorkTree(place.git_dir)
     check_no_links(place)
     top = place.work_tree
+    for path in (CONFIG, CATALOG, AGENTS, ATTRIBUTES):
+        full = os.path.join(top, path)
+        if os.path.lexists(full) and not stat.S_ISREG(os.lstat(full).st_mode):
+            raise NotAFile(path)
     title = one_line(name or os.path.basename(os.path.realpath(top))) or "knowledge base"
     title = title.encode("utf-8", "replace").decode()
     created = datetime.fromtimestamp(now_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -7,8 +7,10 @@ have. That is enough to see whether a cached view is current; contents are read 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 
+from git_kb.errors import NewerFormat
 from git_kb.model.document import Manifest
 from git_kb.repo.discover import Place
 from git_kb.repo.process import git_at
@@ -34,7 +36,7 @@ class Documents:
         for name, data in self.read(list(names)):
             try:
                 yield parse_manifest(decode_manifest(data, name), name)
-            except DamagedManifest as e:
+            except (DamagedManifest, NewerFormat) as e:
                 warn(str(e))
 
     def load_all(self, warn: Warn) -> Iterator[Manifest]:
@@ -42,11 +44,33 @@ class Documents:
         return self.load(self.stamps, warn)
 
 
+class Unreadable(bytes):
+    """Stands for the bytes of a manifest that cannot be read. `why` says why not."""
+
+    def __new__(cls, why: str) -> Unreadable:
+        made = super().__new__(cls)
+        made.why = why
+        return made
+
+    why: str
+
+
+def _read_regular(path: str) -> bytes:
+    """Return a file's bytes. A link would lead elsewhere, and a pipe would never end; they raise OSError."""
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with open(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError("it is not a regular file")
+        return file.read()
+
+
 def decode_manifest(data: bytes, name: str) -> str:
     """Return a manifest's text.
 
     A checkout may have given it CRLF line ends or a byte order mark. Raises DamagedManifest.
     """
+    if isinstance(data, Unreadable):
+        raise DamagedManifest(name, f"it cannot be read: {data.why.lower()}")
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as e:
@@ -61,10 +85,11 @@ def worktree_documents(place: Place) -> Documents:
     def read(names: list[str]) -> Iterator[tuple[str, bytes]]:
         for name in names:
             try:
-                with open(os.path.join(directory, name), "rb") as file:
-                    yield name, file.read()
-            except OSError:
+                yield name, _read_regular(os.path.join(directory, name))
+            except FileNotFoundError:
                 continue  # gone since it was listed: as if it had gone before
+            except OSError as e:
+                yield name, Unreadable(e.strerror or str(e))
 
     return Documents(stamps, key, read)
 

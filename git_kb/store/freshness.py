@@ -285,7 +285,8 @@ def _index(
     try:
         with hooks.lock() as lock:
             pool = Pool(repo)
-            _make_again(repo, pool, headings, documents, hooks)
+            lacking = {kbid for kbid in map(_kbid, headings) if kbid not in pool}
+            _make_again(repo, pool, lacking, documents, hooks)
             # Another process may have indexed some of it while we waited.
             names = read_current(kb_dir)
             segments.close()
@@ -293,7 +294,13 @@ def _index(
             missing = segments.missing(headings)
             names = segments.names
             beat = getattr(lock, "refresh", lambda: None)
-            names += build_missing(pool, {i: headings[i] for i in missing}, hooks.jobs, beat, hooks)
+            written, lost = build_missing(pool, {i: headings[i] for i in missing}, hooks.jobs, beat, hooks)
+            names += written
+            # The pool names them, but the object is gone, damaged, or another one.
+            if lost and _make_again(repo, pool, set(map(_kbid, lost)), documents, hooks):
+                written, lost = build_missing(pool, {i: headings[i] for i in lost}, 1, beat, hooks)
+                names += written
+            _warn_of_lost(len(lost), hooks)
             merge_and_publish(kb_dir, names, beat)
             segments.close()
             return Segments.open(kb_dir), []
@@ -302,7 +309,7 @@ def _index(
         return segments, []
     except (CannotWrite, PermissionError) as e:
         hooks.warn(f"the index cannot be stored ({e}); it is made in memory for this command alone")
-        lost: list[bytes] = []
+        lost = []
         extra = [Segment.over(data) for data in build_segments(_entries(Pool(repo), headings, lost, lambda done: None))]
         _warn_of_lost(len(lost), hooks)
         return segments, extra
@@ -318,18 +325,24 @@ def slices(n: int) -> list[range]:
     return [range(at, min(at + size, n)) for at in range(0, n, size or 1)]
 
 
-def build_missing(pool: Pool, headings: dict[bytes, str], jobs: int, beat: Callable[[], None], hooks: Hooks) -> list[str]:
-    """Write segments for these entries, and return their names. The caller publishes them."""
+def build_missing(
+    pool: Pool, headings: dict[bytes, str], jobs: int, beat: Callable[[], None], hooks: Hooks
+) -> tuple[list[str], list[bytes]]:
+    """Write segments for these entries. Returns (their names, for the caller to publish; entries whose section cannot be had)."""
     ids = sorted(headings)
     pieces = slices(len(ids))
-    lost = 0
+    lost: list[bytes] = []
     names: list[str] = []
     if jobs < 2 or len(pieces) < 2:
         for piece in pieces:
             some = {id_: headings[id_] for id_ in ids[piece.start : piece.stop]}
-            written, n_lost = _write_segments(pool, some, lambda done, at=piece.start: hooks.progress("index", at + done, len(ids)))  # type: ignore[misc]
+
+            def progress(done: int, at: int = piece.start) -> None:
+                hooks.progress("index", at + done, len(ids))
+
+            written, lacking = _write_segments(pool, some, progress)
             names += written
-            lost += n_lost
+            lost += lacking
             beat()
     else:
         from concurrent.futures import ProcessPoolExecutor, wait
@@ -348,14 +361,13 @@ def build_missing(pool: Pool, headings: dict[bytes, str], jobs: int, beat: Calla
                     wait([future], BEAT_S)
                     beat()
                 try:
-                    written, n_lost = future.result()
+                    written, lacking = future.result()
                 except BrokenProcessPool:
                     raise WorkerDied from None
                 names += written
-                lost += n_lost
+                lost += lacking
     hooks.progress("index", len(ids), len(ids))
-    _warn_of_lost(lost, hooks)
-    return names
+    return names, lost
 
 
 def _warn_of_lost(n_lost: int, hooks: Hooks) -> None:
@@ -363,7 +375,7 @@ def _warn_of_lost(n_lost: int, hooks: Hooks) -> None:
         hooks.warn(f"{n_lost} section{'s are' if n_lost > 1 else ' is'} missing from the pool; ingest again, or fetch {POOL_REF}")
 
 
-def _write_slice(place: Place, headings: dict[bytes, str]) -> tuple[list[str], int]:
+def _write_slice(place: Place, headings: dict[bytes, str]) -> tuple[list[str], list[bytes]]:
     """`_write_segments` in a worker process."""
     from git_kb.repo.open import open_repository
 
@@ -371,11 +383,11 @@ def _write_slice(place: Place, headings: dict[bytes, str]) -> tuple[list[str], i
         return _write_segments(Pool(repo), headings, lambda done: None)
 
 
-def _write_segments(pool: Pool, headings: dict[bytes, str], progress: Callable[[int], None]) -> tuple[list[str], int]:
-    """Write segments for some entries. Returns (their names, how many sections the pool lacks)."""
+def _write_segments(pool: Pool, headings: dict[bytes, str], progress: Callable[[int], None]) -> tuple[list[str], list[bytes]]:
+    """Write segments for some entries. Returns (their names, entries whose section the pool lacks)."""
     lost: list[bytes] = []
     entries = _entries(pool, headings, lost, progress)
-    return [write_segment(pool.repo.place.kb_dir, data) for data in build_segments(entries)], len(lost)
+    return [write_segment(pool.repo.place.kb_dir, data) for data in build_segments(entries)], lost
 
 
 def _entries(pool: Pool, headings: dict[bytes, str], lost: list[bytes], progress: Callable[[int], None]) -> Iterator[Entry]:
@@ -391,14 +403,17 @@ def _entries(pool: Pool, headings: dict[bytes, str], lost: list[bytes], progress
             yield Entry(id_, section.mime, headings[id_], section.content.decode("utf-8", "replace"))
 
 
-def _make_again(repo: Repository, pool: Pool, headings: dict[bytes, str], documents: Documents, hooks: Hooks) -> None:
-    """Put sections that the pool lacks back into it, from the blobs of their sources.
+def _kbid(entry_id: bytes) -> str:
+    return kbid_text(entry_id[:ID_SIZE])
+
+
+def _make_again(repo: Repository, pool: Pool, lost: set[str], documents: Documents, hooks: Hooks) -> int:
+    """Put sections back into the pool from the blobs of their sources, and return how many.
 
     What comes out must have the kbid asked for.
     """
-    lost = {kbid for kbid in (kbid_text(i[:ID_SIZE]) for i in headings) if kbid not in pool}
     if not lost:
-        return
+        return 0
     writer = PoolWriter(pool)
     n_found = 0
     for manifest in documents.load_all(lambda message: None):
@@ -407,7 +422,7 @@ def _make_again(repo: Repository, pool: Pool, headings: dict[bytes, str], docume
         if not rows & lost or path is None or not repo.has_object(manifest.blob):
             continue
         # What is stored but not searched, front matter, comes along.
-        wanted = {kbid for kbid in rows if not writer.has(kbid)}
+        wanted = {kbid for kbid in rows if kbid in lost or not writer.has(kbid)}
         for limits in _likely_limits(repo, manifest):
             try:
                 cut = cut_source(path, repo.read_blob(manifest.blob), limits)
@@ -424,6 +439,7 @@ def _make_again(repo: Repository, pool: Pool, headings: dict[bytes, str], docume
     if n_found:
         hooks.note(f"made {n_found} section{'s' * (n_found != 1)} again from their sources")
         writer.commit(f"make {n_found} section{'s' * (n_found != 1)} again\n\nKb-Operation: index\n")
+    return n_found
 
 
 def _likely_limits(repo: Repository, manifest: Manifest) -> list[Limits]:

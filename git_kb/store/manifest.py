@@ -13,6 +13,10 @@ from git_kb.model.document import FORMAT, FRONT_MATTER, Manifest, SectionRow, pa
 
 SUFFIX = ".toml"
 MAX_TITLE = 300
+MAX_COUNT = 0x7FFFFFFF
+# No manifest of ours comes near these; a hostile one could keep the TOML parser busy for minutes.
+MAX_TEXT = 32 << 20
+MAX_KEY = 1000
 # Escaped in strings: what TOML and JSON forbid raw, and what would confuse a terminal or a reviewer.
 _ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
@@ -20,6 +24,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+\Z")
 _KBID = re.compile(r"[a-z2-7]{26}\Z")
 _CHUNK = re.compile(r"c-[0-9a-f]{8,64}(?:-[1-9][0-9]*)?\Z")
 _HEX = re.compile(r"[0-9a-f]+\Z")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _BLOB = re.compile(rb'\nblob = "([0-9a-f]{40}|[0-9a-f]{64})"(?:\n|\Z)')
 _DOCUMENT_KEYS = ("format", "docid", "title", "source", "moved_from", "blob", "type", "encoding", "chunker", "tier", "tags")
 _ROW_KEYS = ("kbid", "chunk", "source_key", "heading", "type", "role", "part", "n_lines", "n_bytes", "supersedes")
@@ -29,7 +34,7 @@ _ROW = re.compile(
     r'\n\[\[sections\]\]\nkbid = "([a-z2-7]{26})"\nchunk = "(c-[0-9a-f]{8,64}(?:-[1-9][0-9]*)?)"\nsource_key = "([0-9a-f]{16})"\n'
     rf"(?:heading = \[({_STRING}(?:, {_STRING})*)\]\n)?"
     r'(?:type = "([^"\\\n]*)"\n)?(?:role = "(front-matter)"\n)?(?:part = ([1-9][0-9]*)\n)?'
-    r'n_lines = ([0-9]+)\nn_bytes = ([0-9]+)\n(?:supersedes = "([a-z2-7]{26})"\n)?'
+    r'n_lines = ([0-9]{1,10})\nn_bytes = ([0-9]{1,10})\n(?:supersedes = "([a-z2-7]{26})"\n)?'
 )
 _HEAD = re.compile(r'(?:[a-z_]+ = (?:"(?:[^"\\\n]|\\.)*"|[0-9]+|\[(?:"(?:[^"\\\n]|\\.)*"(?:, )?)*\])\n)*\Z')
 
@@ -112,6 +117,8 @@ def parse_manifest(text: str, name: str) -> Manifest:
     Canonical text takes a fast path; anything else goes through the TOML parser. Raises DamagedManifest,
     NewerFormat.
     """
+    if len(text) > MAX_TEXT:
+        raise DamagedManifest(name, f"it has {len(text)} characters")
     if "\n<<<<<<< " in text or text.startswith("<<<<<<< "):
         raise DamagedManifest(
             name, "it has merge conflict markers; ingest its source again, which writes it anew, then 'git add' it"
@@ -176,7 +183,8 @@ def _parse_canonical(text: str) -> Manifest | None:
             )
         )
         end = match.end()
-    if end != len(text):
+    # JSON, which reads our strings, takes lone surrogates; TOML, which defines them, does not.
+    if end != len(text) or _SURROGATE.search(text):
         return None
     return _make(head, tuple(rows))
 
@@ -191,6 +199,8 @@ def _headings(inside: str) -> tuple[str, ...]:
 def _parse_toml(text: str, name: str) -> Manifest:
     import tomllib
 
+    if any(len(line.partition("=")[0]) > MAX_KEY for line in text.split("\n")):
+        raise DamagedManifest(name, "a key is too long")
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as e:
@@ -279,6 +289,8 @@ def _check(manifest: Manifest, name: str) -> None:
             raise DamagedManifest(name, f"section {n}: '{row.chunk}' is not a chunk id")
         if row.n_bytes < 0 or row.n_lines < 0 or row.part < 1:
             raise DamagedManifest(name, f"section {n}: a count is negative")
+        if max(row.n_bytes, row.n_lines, row.part) > MAX_COUNT:
+            raise DamagedManifest(name, f"section {n}: a count is too large")
         if row.role not in ("", FRONT_MATTER):
             raise DamagedManifest(name, f"section {n}: unknown role '{row.role}'")
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from git_kb.errors import KbError
 from git_kb.model.section import DamagedSection, Section, decode_section, is_kbid
 from git_kb.repo.objects import encode_tree
 from git_kb.repo.pack import PackWriter
-from git_kb.repo.process import CatFile
+from git_kb.repo.process import CatFile, GitFailed
 from git_kb.repo.protocol import DIRECTORY, FILE, RefMoved, Repository, TreeEntry
 from git_kb.repo.trees import Trees, update_tree
 from git_kb.store.root import POOL_REF
@@ -120,29 +122,38 @@ class Pool:
         return decode_section(self.repo.read_blob(oid), kbid, verify)
 
     def read_many(self, kbids: Iterable[str]) -> Iterator[tuple[str, Section | None]]:
-        """Yield (kbid, section) in the order asked; None where it is missing or damaged. Streams."""
-        wanted: list[str] = []
+        """Yield (kbid, section) in the order asked; None where it is missing or damaged. Streams; every section is hashed."""
+        waiting = iter(kbids)
+        stopped = True
+        while stopped:
+            stopped = False
+            asked: deque[str] = deque()
+            try:
+                with CatFile.at(self.repo.place) as cat:
+                    for _name, _oid, kind, data in cat.read_many(self._blob_names(waiting, asked)):
+                        kbid = asked.popleft()
+                        yield kbid, _section(kbid, kind, data)
+            except GitFailed:
+                # Git stops at an object that it cannot read. That one is lost; the rest is asked for anew.
+                if not asked:
+                    raise
+                yield asked.popleft(), None
+                waiting = chain(list(asked), waiting)
+                stopped = True
 
-        def names() -> Iterator[bytes]:
-            for kbid in kbids:
-                wanted.append(kbid)
-                yield (self.oid(kbid) or "0" * self.repo.place.oid_hex_length).encode()
+    def _blob_names(self, kbids: Iterable[str], asked: deque[str]) -> Iterator[bytes]:
+        for kbid in kbids:
+            asked.append(kbid)
+            yield (self.oid(kbid) or "0" * self.repo.place.oid_hex_length).encode()
 
-        with CatFile.at(self.repo.place) as cat:
-            at = 0
-            for _name, _oid, kind, data in cat.read_many(names()):
-                kbid = wanted[at]
-                at += 1
-                if at > 4096:
-                    del wanted[:at]
-                    at = 0
-                if kind != "blob":
-                    yield kbid, None
-                    continue
-                try:
-                    yield kbid, decode_section(data, kbid, verify=False)
-                except DamagedSection:
-                    yield kbid, None
+
+def _section(kbid: str, kind: str, data: bytes) -> Section | None:
+    if kind != "blob":
+        return None
+    try:
+        return decode_section(data, kbid)
+    except DamagedSection:
+        return None
 
 
 class PoolWriter:
@@ -224,7 +235,7 @@ class PoolWriter:
     def _write_tree(self) -> str | None:
         """Write the pool's tree with what is new, and return its oid; None when nothing is."""
         pool = self.pool
-        changes = {pool_path(kbid): (FILE, oid) for kbid, oid in self._oids.items() if kbid not in pool}
+        changes = {pool_path(kbid): (FILE, oid) for kbid, oid in self._oids.items() if pool.oid(kbid) != oid}
         if not changes:
             return None
         trees: Trees = pool.repo if self._pack is None else _PackedTrees(pool.repo, self._pack)

@@ -31,7 +31,7 @@ def stamp_directory(directory: str) -> tuple[dict[str, bytes], bytes]:
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
-                if entry.name.endswith(".toml") and entry.is_file(follow_symlinks=False):
+                if entry.name.endswith(".toml"):
                     stamps[entry.name] = stamp(entry.stat(follow_symlinks=False))
     except (FileNotFoundError, NotADirectoryError):
         return {}, b"files "

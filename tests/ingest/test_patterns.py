@@ -1,5 +1,10 @@
-import pytest
+import re
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from git_kb.ingest import patterns
 from git_kb.ingest.patterns import compile_patterns
 
 
@@ -22,6 +27,29 @@ def test_patterns(pattern, yes, no):
     match = compile_patterns([pattern])
     assert [p for p in yes if not match(p)] == []
     assert [p for p in no if match(p)] == []
+
+
+@pytest.mark.parametrize("pattern", ["**a**a**a**a**a**b", "*a*a*a*a*a*b", "**/**/**/**/*a*a*a*b"])
+def test_many_wildcards_take_no_longer(pattern):
+    match = compile_patterns([pattern])
+    assert not match("a" * 250)
+    assert not match("/".join(["a"] * 120) + "/" + "a" * 100)
+    assert match("a" * 50 + "b")
+
+
+@pytest.mark.parametrize("pattern", ["[z-a]", "[!]", "[^]]", "["])
+def test_a_set_that_makes_no_sense_is_text(pattern):
+    assert not compile_patterns([pattern])("x/y")
+
+
+pieces = st.lists(st.sampled_from(["*", "**", "**/", "a", "b", "/", "?"]), max_size=7).map("".join)
+paths = st.lists(st.sampled_from(["a", "b", "/"]), max_size=9).map("".join)
+
+
+@given(pieces, paths)
+def test_both_ways_of_matching_agree(pattern, path):
+    by_expression = re.compile(patterns._expression(pattern), re.DOTALL | re.IGNORECASE).fullmatch(path) is not None
+    assert patterns._follow(patterns._elements(pattern), path) == by_expression
 
 
 def test_no_pattern_matches_nothing():

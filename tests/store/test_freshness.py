@@ -1,6 +1,8 @@
 """Bringing view and segments up to date: from parts, in memory, behind another's lock."""
 
+import json
 import os
+import shutil
 
 import pytest
 from kb import GUIDE, Kb
@@ -226,3 +228,35 @@ def test_sections_cut_with_other_sizes_are_made_again(tmp_path):
     assert clone.run("search", "bees").code == 0
     assert clone.json("status")["not_indexed"] == 0
     assert clone.pool_tree() == kb.pool_tree()
+
+
+def test_a_section_object_that_is_gone_or_another_is_made_again(tmp_path):
+    """The pool's tree names it all the same; only reading and hashing it shows."""
+    kb = Kb.ready(tmp_path / "r")
+    row = json.loads(kb.ok("ls-sections", "--json").splitlines()[0])
+    kbid = row["kbid"]
+    for damage in ("gone", "swapped"):
+        oid = kb.git("rev-parse", f"refs/kb/sections:{kbid[:2]}/{kbid[2:]}")
+        if damage == "gone":
+            os.unlink(os.path.join(kb.top, ".git/objects", oid[:2], oid[2:]))
+        else:
+            evil = kb.git("hash-object", "-w", "--stdin", input=b"section text/markdown 4\0evil")
+            tree = kb.git("ls-tree", "-r", "refs/kb/sections").replace(oid, evil)
+            index = {"GIT_INDEX_FILE": str(tmp_path / "index")}
+            kb.git("update-index", "--add", "--index-info", input=tree.encode() + b"\n", **index)
+            commit = kb.git("commit-tree", "-m", "evil", kb.git("write-tree", **index))
+            kb.git("update-ref", "refs/kb/sections", commit)
+        shutil.rmtree(os.path.join(kb.top, ".git/kb"))
+        assert kb.hits("evil") == []
+        assert row["citation"] in [r for r in kb.hits(row["heading"][-1])]
+        assert kb.json("fsck")["errors"] == []
+
+
+def test_manifests_that_are_no_files_are_named(tmp_path):
+    kb = Kb.ready(tmp_path / "r")
+    path = os.path.join(kb.top, "kb/documents/notes.txt.toml")
+    os.unlink(path)
+    os.symlink("/etc/passwd", path)
+    done = kb.run("search", "swarm")
+    assert "notes.txt.toml" in done.err
+    assert [e["type"] for e in json.loads(kb.run("fsck", "--json").out)["errors"]] == ["damaged_manifest"]

@@ -68,4 +68,6 @@ def test_a_missing_directory_is_an_empty_one(tmp_path):
 
 def test_links_are_not_followed(directory, tmp_path):
     os.symlink("a.toml", directory + "/l.toml")
-    assert list(stamp_directory(directory)[0]) == ["a.toml", "b.toml"]
+    stamps = stamp_directory(directory)[0]
+    assert list(stamps) == ["a.toml", "b.toml", "l.toml"]
+    assert stamps["l.toml"] != stamps["a.toml"]
