@@ -48,7 +48,7 @@ class OutsideLink(KbError):
 class NotAFile(KbError):
     """Not a regular file stands where ours belongs. A link could show us, or have us overwrite, what is outside."""
 
-    hint = "move it away; a link is replaced by a file of the repository"
+    hint = "move it away, then run 'git kb init' again"
 
     def __init__(self, path: str):
         self.path = path
