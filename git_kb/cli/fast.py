@@ -23,6 +23,7 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
     if place.work_tree is None:
         return None
     from git_kb.index.pagefile import DamagedSegment
+    from git_kb.output.hits import more_note, nothing_found, render_hits
     from git_kb.search.find import find
     from git_kb.store.viewfile import current_view
 
@@ -34,9 +35,8 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
     except DamagedSegment:
         return None
     if not answer.found:
-        return None
-    from git_kb.output.hits import more_note, render_hits
-
+        env.note(nothing_found("the work tree", answer.query, opened[0].n_live))
+        return 1
     env.out.write(render_hits(answer, place.prefix, env.colour()))
     if note := more_note(answer):
         env.note(note)

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.cli.parser import BadArguments
-    from git_kb.output.hits import hits_data, more_note, render_hits
+    from git_kb.output.hits import hits_data, more_note, nothing_found, render_hits
     from git_kb.search.find import Filters, find
     from git_kb.store.freshness import with_fresh_view
     from git_kb.store.state import default_state
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         if note := more_note(answer, args.offset):
             env.note(note)
         return 0
-    env.note(f"nothing found in {state} for '{answer.query}' ({n_live} sections searched)")
+    env.note(nothing_found(str(state), answer.query, n_live))
     return 1
 
 

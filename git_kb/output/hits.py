@@ -46,6 +46,11 @@ def more_note(answer: Answer, offset: int = 0) -> str:
     return f"{count}; --limit and --offset show them"
 
 
+def nothing_found(state: str, query: str, n_searched: int) -> str:
+    """Return what to say when there is no hit."""
+    return f"nothing found in {state} for '{query}' ({n_searched} section{'s' * (n_searched != 1)} searched)"
+
+
 def shown_source(source: str, prefix: bytes = b"") -> str:
     """Return a source as it is shown: a path relative to the current directory, or the URL."""
     if not prefix or "://" in source:
