@@ -27,6 +27,8 @@ def current_view(place: Place, tree: str | None = None) -> tuple[View, Segments]
     """Return the cached view of the work tree (or of the `kb/documents` tree `tree`) when nothing has to be
     done to it, else None.
     """
+    if not tree and any(os.path.islink(os.path.join(place.work_tree or "", part)) for part in ("kb", DOCUMENTS)):
+        return None  # the long way refuses it
     name = f"tree-{tree}.kbv" if tree else worktree_view_name(place)
     path = os.path.join(place.kb_dir, "views", name)
     try:
