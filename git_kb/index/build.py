@@ -182,13 +182,13 @@ class SegmentBuilder:
         areas: list[tuple[str, bytes | bytearray]] = [
             ("stats", STATS.pack(len(self), len(values), *totals)),
             ("entries", self.ids),
-            ("lengths", b"".join(map(_little, self.lengths))),
+            ("lengths", b"".join(map(little_endian, self.lengths))),
             ("types", self.types),
             ("typenames", names),
             ("terms", bulk_load(values)),
             ("postings", postings),
             ("tokens", self.tokens),
-            ("tokenends", _little(self.ends)),
+            ("tokenends", little_endian(self.ends)),
         ]
         return encode_pagefile(MAGIC, GENERATION, areas)
 
@@ -197,7 +197,8 @@ def _numbers() -> array[int]:
     return array("I")
 
 
-def _little(numbers: array[int]) -> bytes:
+def little_endian(numbers: array[int]) -> bytes:
+    """Return the numbers' bytes as the files have them, whatever the machine's order."""
     if not LITTLE:
         numbers = numbers[:]
         numbers.byteswap()
@@ -206,7 +207,7 @@ def _little(numbers: array[int]) -> bytes:
 
 def _split(numbers: array[int]) -> bytearray:
     """Return `ordinal << 8 | frequency` numbers as all ordinals (u16), then all frequencies (u8)."""
-    data = _little(numbers)
+    data = little_endian(numbers)
     n = 2 * len(numbers)
     out = bytearray(n)
     out[0::2] = data[1::4]

@@ -237,14 +237,14 @@ def encode_view(key: bytes, documents: Iterable[tuple[ViewDocument, list[ViewRow
     live = set(ids)
     masks, names, tokens, n_found = _masks(live, segments)
     stats = STATS.pack(n_found, len(ids), n_documents, len(live) - n_found, *tokens)
-    from git_kb.index.build import _little
+    from git_kb.index.build import little_endian
 
     areas: list[tuple[str, bytes | bytearray]] = [
         ("key", key),
         ("stats", stats),
         ("documents", table),
         ("rows", rows),
-        ("order", _little(order)),
+        ("order", little_endian(order)),
         ("strings", strings),
         ("masknames", names),
         ("masks", masks),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Self
 
@@ -32,7 +33,7 @@ N_CACHED_TREES = 512
 MAX_TAG_DEPTH = 100
 
 
-class BaseRepository:
+class BaseRepository(ABC):
     """The shared half of a body. A body adds `_read_packed`, `_write`, `has_object` and `read_ref`."""
 
     def __init__(self, place: Place):
@@ -48,18 +49,18 @@ class BaseRepository:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    @abstractmethod
     def _read_packed(self, oid: str) -> tuple[str, bytes] | None:
         """Return (type, data) of an object in a pack; None when this body cannot, and git shall be asked."""
-        raise NotImplementedError
 
-    def _write(self, kind: str, data: bytes) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def _write(self, kind: str, data: bytes) -> str: ...
 
-    def has_object(self, oid: str) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def has_object(self, oid: str) -> bool: ...
 
-    def read_ref(self, name: str) -> str | None:
-        raise NotImplementedError
+    @abstractmethod
+    def read_ref(self, name: str) -> str | None: ...
 
     def read_object(self, oid: str) -> tuple[str, bytes]:
         if not is_oid(oid, self.place.oid_hex_length):
