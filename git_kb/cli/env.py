@@ -48,9 +48,9 @@ class Env:
     def place(self) -> Place:
         """The repository around the current directory. Raises NoRepository."""
         if self._place is None:
-            from git_kb.repo.discover import discover
+            from git_kb.repo.discover import discover, discover_plain
 
-            self._place = discover(self.cwd, self.environ)
+            self._place = discover_plain(self.cwd, self.environ) or discover(self.cwd, self.environ)
         return self._place
 
     @property

@@ -25,15 +25,20 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
     from git_kb.index.pagefile import DamagedSegment
     from git_kb.output.hits import more_note, nothing_found, render_hits
     from git_kb.search.find import find
+    from git_kb.store.content import ContentReader
     from git_kb.store.viewfile import current_view
 
     opened = current_view(place)
     if opened is None:
         return None
+    # Git gets ready to read the hits while they are being found.
+    reader = ContentReader(place)
     try:
-        answer = find(place, *opened, " ".join(words), limit)
+        answer = find(place, *opened, " ".join(words), limit, reader=reader)
     except DamagedSegment:
         return None
+    finally:
+        reader.close()
     if not answer.found:
         env.note(nothing_found("the work tree", answer.query, opened[0].n_live))
         return 1

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from git_kb.index.segments import Segments
     from git_kb.index.view import View
     from git_kb.search.find import Answer
-    from git_kb.search.rank import Parameters
+    from git_kb.search.score import Parameters
 
 SUMMARY = "rank the sections that match"
 
@@ -119,7 +119,7 @@ def parse_weights(text: str | None) -> Parameters:
     """Return the ranking parameters that `heading=2,body=1,code=1,k1=1.2,b=0.75` means. Raises BadArguments."""
     from git_kb.cli.parser import BadArguments
     from git_kb.index.segment import FIELD_NAMES
-    from git_kb.search.rank import DEFAULTS, Parameters
+    from git_kb.search.score import DEFAULTS, Parameters
 
     if not text:
         return DEFAULTS

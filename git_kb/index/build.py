@@ -4,31 +4,48 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections import _count_elements, defaultdict  # type: ignore[attr-defined]
+from bisect import bisect_left
+from collections import Counter, _count_elements, deque  # type: ignore[attr-defined]
 from collections.abc import Iterable, Iterator
-from struct import Struct
+from itertools import accumulate, repeat
 from typing import NamedTuple
 
 from xxhash import xxh3_64_digest
 
 from git_kb.index.btree import bulk_load
 from git_kb.index.pagefile import encode_pagefile
-from git_kb.index.segment import ENTRY_SIZE, MAGIC, MAX_ENTRIES, STATS, TF_MAX, Segment
+from git_kb.index.segment import (
+    BODY,
+    CODE,
+    DENSE,
+    ENTRY_SIZE,
+    HEADING,
+    MAGIC,
+    MAX_ENTRIES,
+    MAX_LENGTH,
+    REFERENCE_B,
+    REFERENCE_K1,
+    REFERENCE_WEIGHTS,
+    SHORT,
+    STATS,
+    Segment,
+    layout_of,
+    n_blocks,
+)
 from git_kb.index.varint import encode_varints
 from git_kb.text.bulk import MAX_TERMS, Vocabulary, code_point
 from git_kb.text.fields import fields
-from git_kb.text.words import GENERATION
+from git_kb.text.words import FIELDS, GENERATION
 
 # A segment is closed when it holds this much text, so that building it stays within some 200 MB.
 MAX_TEXT_BYTES = 48 << 20
 # Room for the terms of one more entry.
 TERM_MARGIN = 100_000
-# Entries are cut into terms, then counted, by so many at a time: each step then finds its tables in the processor's cache.
+# Entries are cut into terms by so many at a time.
 BATCH = 250
-# A posting list of one entry.
-ONE = Struct("<HB")
+# The terms of so many entries get their code points by frequency. Entry ids are hashes, so these are a random sample.
+N_RANKED = 250
 LITTLE = sys.byteorder == "little"
-UTF_32 = "utf-32-le" if LITTLE else "utf-32-be"
 
 
 class Entry(NamedTuple):
@@ -60,21 +77,15 @@ class SegmentBuilder:
     def __init__(self) -> None:
         self.vocabulary = Vocabulary()
         self.ids = bytearray()
-        self.lengths = (array("I"), array("I"), array("I"))
         self.types = bytearray()
         self.typenames: dict[str, int] = {}
-        self.tokens = bytearray()
-        self.ends = array("I")
+        self.strings: list[str] = []
         self.text_bytes = 0
         # Entries without token strings, and the most terms that they can add.
         self.uncut: list[Entry] = []
         self.most_terms = 0
-        # Token strings that are not in the posting lists yet.
-        self.uncounted: list[tuple[str, str, str]] = []
-        # Per term, by code point: ordinal << 8 | frequency.
-        self.body: list[array[int]] = []
-        self.heading: defaultdict[int, array[int]] = defaultdict(_numbers)
-        self.code: defaultdict[int, array[int]] = defaultdict(_numbers)
+        # Old code point -> new character, since codes were ranked; empty before.
+        self.moved: dict[int, str] = {}
 
     def __len__(self) -> int:
         return len(self.types)
@@ -99,11 +110,15 @@ class SegmentBuilder:
         if len(self.uncut) == BATCH:
             self._cut()
 
-    def add_tokens(self, entry_id: bytes, mime: str, strings: tuple[str, str, str]) -> None:
-        """Take one entry whose token strings are made. Raises ValueError when it is out of order."""
-        self._cut()
+    def add_tokens(self, entry_id: bytes, mime: str, string: str) -> None:
+        """Take one entry whose token string is made. Raises ValueError when it is out of order.
+
+        May set `moved`: the codes given so far have changed.
+        """
         self._name(entry_id, mime)
-        self._keep(strings)
+        self.strings.append(string)
+        if len(self.strings) == N_RANKED:
+            self._rank_codes()
 
     def _name(self, entry_id: bytes, mime: str) -> None:
         if self.ids and entry_id <= self.ids[-ENTRY_SIZE:]:
@@ -113,88 +128,170 @@ class SegmentBuilder:
 
     def _cut(self) -> None:
         """Make the token strings of the entries that came since the last time."""
-        texts = [fields(e.mime, e.content, e.heading) for e in self.uncut]
+        self.strings += self.vocabulary.encode([fields(e.mime, e.content, e.heading) for e in self.uncut])
         self.uncut.clear()
         self.most_terms = 0
-        encode = self.vocabulary.encode
-        for strings in [(encode(heading), encode(body), encode(code)) for heading, body, code in texts]:
-            self._keep(strings)
+        if len(self.strings) >= N_RANKED and not self.moved:
+            self._rank_codes()
 
-    def _keep(self, strings: tuple[str, str, str]) -> None:
-        for lengths, string in zip(self.lengths, strings, strict=True):
-            lengths.append(len(string))
-            self.tokens += string.encode("utf-8")
-            self.ends.append(len(self.tokens))
-        self.uncounted.append(strings)
-        if len(self.uncounted) >= BATCH:
-            self._invert()
-
-    def _invert(self) -> None:
-        """Put the terms of the entries that came since the last time into the posting lists."""
-        lists = self.body
-        lists += [array("I") for _ in range(len(lists), code_point(len(self.vocabulary.codes)) + 1)]
-        first = len(self.ends) // 3 - len(self.uncounted)
-        for ordinal, (heading, body, code) in enumerate(self.uncounted, first):
-            base = ordinal << 8
-            counts: dict[int, int] = {}
-            _count_elements(counts, array("I", body.encode(UTF_32)))
-            for char, n in counts.items():
-                lists[char].append(base | n if n < TF_MAX else base | TF_MAX)
-            for string, sub in ((heading, self.heading), (code, self.code)):
-                if not string:
-                    continue
-                there: dict[int, int] = {}
-                _count_elements(there, array("I", string.encode(UTF_32)))
-                for char, n in there.items():
-                    sub[char].append(base | n if n < TF_MAX else base | TF_MAX)
-                    if char not in counts:
-                        # Every entry with the term stands in the main list, here with a body frequency of 0.
-                        counts[char] = 0
-                        lists[char].append(base)
-        self.uncounted.clear()
+    def _rank_codes(self) -> None:
+        """Give the terms of the first entries their codes by descending frequency: short ones to frequent terms."""
+        counts = Counter("".join(self.strings[:N_RANKED]))
+        del counts[FIELDS]
+        # Codes were given in order of first use, which decides between equal frequencies.
+        ranked = sorted(counts, key=lambda char: (-counts[char], char))
+        self.moved = {ord(char): chr(code_point(n)) for n, char in enumerate(ranked, 1)}
+        self.vocabulary.permute(self.moved)
+        self.strings = [string.translate(self.moved) for string in self.strings]
 
     def encode(self) -> bytearray:
         """Return the bytes of the segment file."""
         self._cut()
-        self._invert()
-        postings = bytearray()
-        values: list[tuple[bytes, bytes]] = []
-        empty = array("I")
-        codes = self.vocabulary.codes
-        for term in sorted(codes):
-            char = ord(codes[term])
-            body = self.body[char]
-            if not body:
-                continue
-            heading, code = self.heading.get(char, empty), self.code.get(char, empty)
-            if len(postings) % 2:
-                postings.append(0)
-            value = encode_varints((char, len(body), len(heading), len(code), len(postings)))
-            values.append((term.encode("utf-8", "surrogatepass"), value))
-            for numbers in (body, heading, code):
-                if len(numbers) == 1:
-                    number = numbers[0]
-                    postings += ONE.pack(number >> 8, number & 0xFF)
-                elif numbers:
-                    postings += _split(numbers)
-        totals = [sum(lengths) for lengths in self.lengths]
-        names = "\n".join(self.typenames).encode()
+        if not self.moved:
+            self._rank_codes()
+        lengths, longest, totals = self._lengths()
+        terms, postings = self._invert(totals)
+        encoded = [string.encode("utf-8") for string in self.strings]
         areas: list[tuple[str, bytes | bytearray]] = [
-            ("stats", STATS.pack(len(self), len(values), *totals)),
+            ("stats", STATS.pack(len(self), len(terms), *totals, *longest)),
             ("entries", self.ids),
-            ("lengths", b"".join(map(little_endian, self.lengths))),
+            ("lengths", b"".join(map(little_endian, lengths))),
             ("types", self.types),
-            ("typenames", names),
-            ("terms", bulk_load(values)),
+            ("typenames", "\n".join(self.typenames).encode()),
+            ("terms", bulk_load(terms)),
             ("postings", postings),
-            ("tokens", self.tokens),
-            ("tokenends", little_endian(self.ends)),
+            ("tokens", b"".join(encoded)),
+            ("tokenends", little_endian(array("I", accumulate(map(len, encoded))))),
         ]
         return encode_pagefile(MAGIC, GENERATION, areas)
 
+    def _lengths(self) -> tuple[list[array[int]], list[int], list[int]]:
+        """Return per field the tokens of each entry, the most in one, and their sum."""
+        exact = (array("I"), array("I"), array("I"))
+        for string in self.strings:
+            heading = string.find(FIELDS)
+            body = string.find(FIELDS, heading + 1) - heading - 1
+            for column, length in zip(exact, (heading, body, len(string) - heading - body - 2), strict=True):
+                column.append(length)
+        capped = [array("H", map(min, column, repeat(MAX_LENGTH))) for column in exact]
+        return capped, [max(column, default=0) for column in exact], [sum(column) for column in exact]
 
-def _numbers() -> array[int]:
-    return array("I")
+    def _invert(self, totals: list[int]) -> tuple[list[tuple[bytes, bytes]], bytearray]:
+        """Return (term tree items in order, posting lists)."""
+        lists = self._postings(totals)
+        codes = self.vocabulary.codes
+        terms = [term for term in sorted(codes) if lists[codes[term]]]
+        numbers = array("I")
+        for term in terms:
+            numbers.extend(lists[codes[term]])
+        data = little_endian(numbers)
+        ordinals = bytearray(2 * len(numbers))
+        ordinals[0::2], ordinals[1::2] = data[1::4], data[2::4]
+        columns = Columns(bytes(ordinals), data[1::4], data[0::4])
+        del data, numbers
+        items: list[tuple[bytes, bytes]] = []
+        postings = bytearray()
+        start = 0
+        for term in terms:
+            char = codes[term]
+            n = len(lists[char])
+            if n == 1:
+                value = encode_varints((ord(char), 1, lists[char][0] >> 8, columns.impacts[start]))
+            else:
+                if len(postings) % 2:
+                    postings.append(0)
+                value = encode_varints((ord(char), n, len(postings), max(columns.impacts[start : start + n])))
+                postings += columns.encode(start, start + n, len(self))
+            items.append((term.encode("utf-8", "surrogatepass"), value))
+            start += n
+        return items, postings
+
+    def _postings(self, totals: list[int]) -> dict[str, array[int]]:
+        """Return per character the postings of its term, as `ordinal << 8 | impact`, ascending."""
+        lists = {char: array("I") for char in self.vocabulary.codes.values()}
+        impacts = [_Impacts(weight, total / max(len(self), 1)) for weight, total in zip(REFERENCE_WEIGHTS, totals, strict=True)]
+        append = array.append
+        base = 0
+        for string in self.strings:
+            texts = string.split(FIELDS)
+            counts: list[dict[str, int]] = [{}, {}, {}]
+            for there, text in zip(counts, texts, strict=True):
+                if text:
+                    _count_elements(there, text)
+            heading, body, code = counts
+            shared = (heading.keys() & body.keys()) if heading else set()
+            if code:
+                shared |= code.keys() & body.keys()
+                if heading:
+                    shared |= code.keys() & heading.keys()
+            if shared:
+                norms = [known.norm(len(text)) for known, text in zip(impacts, texts, strict=True)]
+                for char in shared:
+                    x = heading.pop(char, 0) / norms[HEADING] + body.pop(char, 0) / norms[BODY] + code.pop(char, 0) / norms[CODE]
+                    lists[char].append(base | quantise(x))
+            # Terms that stand in one field alone, which are most of them: a pass in C for each field.
+            for there, known, text in zip(counts, impacts, texts, strict=True):
+                if there:
+                    numbers = map(base.__or__, map(known[len(text)].__getitem__, there.values()))
+                    deque(map(append, map(lists.__getitem__, there), numbers), 0)
+            base += 1 << 8
+        return lists
+
+
+class _Impacts(dict[int, "_Table"]):
+    """Length of a field -> frequency -> impact of a term that only this field has. `mean`: tokens in an average one."""
+
+    def __init__(self, weight: float, mean: float):
+        super().__init__()
+        self.c0, self.c1 = (1 - REFERENCE_B) / weight, REFERENCE_B / (mean or 1.0) / weight
+
+    def norm(self, length: int) -> float:
+        return self.c0 + self.c1 * length
+
+    def __missing__(self, length: int) -> _Table:
+        table = self[length] = _Table(self.norm(length))
+        return table
+
+
+class _Table(dict[int, int]):
+    def __init__(self, norm: float):
+        super().__init__()
+        self.norm = norm
+
+    def __missing__(self, tf: int) -> int:
+        impact = self[tf] = quantise(tf / self.norm)
+        return impact
+
+
+def quantise(x: float) -> int:
+    """Return the impact for x, the sum of weighted and normalised frequencies. docs/format-index.md, "Segments"."""
+    return min(255, int(255 * (x / (REFERENCE_K1 + x))) + 1)
+
+
+class Columns(NamedTuple):
+    """Postings of all terms, one after the other: ordinals (u16), their low bytes, impacts."""
+
+    ordinals: bytes
+    lows: bytes
+    impacts: bytes
+
+    def encode(self, start: int, stop: int, n_entries: int) -> bytes:
+        """Return the posting list of the postings from `start` to `stop`."""
+        df = stop - start
+        layout = layout_of(df, n_entries)
+        if layout == SHORT:
+            return self.ordinals[2 * start : 2 * stop] + self.impacts[start:stop]
+        if layout == DENSE:
+            dense = bytearray(n_entries)
+            for ordinal, impact in zip(
+                memoryview(self.ordinals)[2 * start : 2 * stop].cast("H"), self.impacts[start:stop], strict=True
+            ):
+                dense[ordinal] = impact
+            return bytes(dense)
+        highs = self.ordinals[2 * start + 1 : 2 * stop : 2]
+        table = array("H", [bisect_left(highs, block) for block in range(n_blocks(n_entries))])
+        table.append(df)
+        return little_endian(table) + self.lows[start:stop] + self.impacts[start:stop]
 
 
 def little_endian(numbers: array[int]) -> bytes:
@@ -203,17 +300,6 @@ def little_endian(numbers: array[int]) -> bytes:
         numbers = numbers[:]
         numbers.byteswap()
     return numbers.tobytes()
-
-
-def _split(numbers: array[int]) -> bytearray:
-    """Return `ordinal << 8 | frequency` numbers as all ordinals (u16), then all frequencies (u8)."""
-    data = little_endian(numbers)
-    n = 2 * len(numbers)
-    out = bytearray(n)
-    out[0::2] = data[1::4]
-    out[1::2] = data[2::4]
-    out += data[0::4]
-    return out
 
 
 def build_segments(entries: Iterable[Entry]) -> Iterator[bytearray]:
@@ -242,23 +328,25 @@ def merge_segments(segments: list[Segment]) -> bytearray:
     for segment in segments:
         tables.append({code_point: term for term, code_point, _ in segment.all_terms()})
     order = sorted((segment.entry_id(o), s, o) for s, segment in enumerate(segments) for o in range(segment.n_entries))
-    maps: list[dict[int, str]] = [{} for _ in segments]
+    maps: list[dict[int, str]] = [{ord(FIELDS): FIELDS} for _ in segments]
     last = b""
     for id_, s, ordinal in order:
         if id_ == last:
             continue
         last = id_
         segment, table, known = segments[s], tables[s], maps[s]
-        strings = []
-        for field in range(3):
-            string = segment.token_string(ordinal, field)
-            # dict.fromkeys keeps the order of first use, in which code points are given.
-            for char in dict.fromkeys(map(ord, string)):
-                if char not in known:
-                    term = table[char]
-                    if term not in codes:
-                        codes[term] = chr(code_point(len(codes) + 1))
-                    known[char] = codes[term]
-            strings.append(string.translate(known))
-        builder.add_tokens(id_, segment.mime(ordinal), (strings[0], strings[1], strings[2]))
+        string = segment.token_string(ordinal)
+        # dict.fromkeys keeps the order of first use, in which code points are given.
+        for char in dict.fromkeys(map(ord, string)):
+            if char not in known:
+                term = table[char]
+                if term not in codes:
+                    codes[term] = chr(code_point(len(codes) + 1))
+                known[char] = codes[term]
+        ranked = bool(builder.moved)
+        builder.add_tokens(id_, segment.mime(ordinal), string.translate(known))
+        if builder.moved and not ranked:
+            for known in maps:
+                for char, to in known.items():
+                    known[char] = to.translate(builder.moved)
     return builder.encode()

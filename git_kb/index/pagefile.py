@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PAGE_SIZE = 4096
-FORMAT = 1
+FORMAT = 2
 #   offset  size  field
 #        0     8  magic
 #        8     4  format
@@ -118,6 +118,8 @@ class PageFile:
         if version > FORMAT:
             raise NewerFormat(self.path, version)
         end = HEADER.size + CHECK.size + n_areas * AREA.size
+        if version < FORMAT and feature is not None:
+            raise OtherFeature(self.path, version)
         if version != FORMAT or page_size != PAGE_SIZE or end > PAGE_SIZE:
             raise DamagedSegment(self.path, 0, "its header makes no sense")
         directory = bytes(self.view[HEADER.size + CHECK.size : end])

@@ -5,7 +5,8 @@ On the search path.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from itertools import compress, pairwise
 from struct import Struct
 
 from xxhash import xxh3_128_hexdigest
@@ -13,7 +14,7 @@ from xxhash import xxh3_128_hexdigest
 from git_kb.index.btree import BadTree, Tree
 from git_kb.index.pagefile import DamagedSegment, PageFile
 from git_kb.index.varint import decode_varints
-from git_kb.text.words import GENERATION
+from git_kb.text.words import FIELDS, GENERATION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,38 +23,144 @@ if TYPE_CHECKING:
 MAGIC = b"GITKBSEG"
 ENTRY_SIZE = 24
 MAX_ENTRIES = 65_535
-STATS = Struct("<IIQQQ")
+STATS = Struct("<IIQQQIII")
 HEADING, BODY, CODE = 0, 1, 2
 FIELD_NAMES = ("heading", "body", "code")
-# A posting's frequency byte: 255 stands for 255 or more.
-TF_MAX = 255
+# The length of a field counts up to this in the `lengths` area.
+MAX_LENGTH = 65_535
+# What impacts are worked out with.
+REFERENCE_WEIGHTS = (2.0, 1.0, 1.0)
+REFERENCE_B = 0.75
+REFERENCE_K1 = 1.2
+SHORT, BLOCKED, DENSE = 0, 1, 2
+# Below this many entries no list is dense.
+MIN_DENSE = 1024
+# A posting list of one entry.
+ONE = Struct("<HB")
+# Longer blocked lists are made dense block by block, shorter ones posting by posting.
+MIN_BY_BLOCK = 6000
+_ALL, _ZEROS = bytes(range(256)), bytes(256)
+_NONZERO = bytes([0]) + bytes([1]) * 255
+
+
+def n_blocks(n_entries: int) -> int:
+    """Return the number of blocks of 256 ordinals."""
+    return (n_entries + 255) >> 8
+
+
+def layout_of(df: int, n_entries: int) -> int:
+    """Return how a list of `df` > 1 postings is stored."""
+    if 4 * df >= n_entries >= MIN_DENSE:
+        return DENSE
+    return BLOCKED if df > 2 * (n_blocks(n_entries) + 1) else SHORT
 
 
 class Postings:
-    """One term in one segment: entries that hold it, and how often.
+    """One term in one segment: the entries that hold it, and what that can be worth.
 
-    ordinals: ascending; body_tf: one byte each, parallel. heading, code: (ordinals, frequencies) of those
-    fields alone.
+    df: entries; top: greatest impact. By *place* (0..df-1, in ascending order of ordinal) for short and blocked lists.
     """
 
-    __slots__ = ("body_tf", "char", "code", "df", "heading", "ordinals")
+    __slots__ = ("_layout", "_lows", "_ordinals", "_table", "char", "df", "impacts", "n_entries", "top")
 
-    def __init__(
-        self,
-        char: str,
-        ordinals: Sequence[int],
-        body_tf: bytes,
-        heading: tuple[Sequence[int], bytes],
-        code: tuple[Sequence[int], bytes],
-    ):
-        self.char, self.ordinals, self.body_tf, self.heading, self.code = char, ordinals, body_tf, heading, code
-        self.df = len(ordinals)
+    def __init__(self, char: str, df: int, top: int, n_entries: int, layout: int, data: memoryview):
+        self.char, self.df, self.top, self.n_entries, self._layout = char, df, top, n_entries, layout
+        self._ordinals: Sequence[int] | None = None
+        self._lows, self._table = b"", data[:0]
+        if layout == DENSE:
+            # By ordinal instead of by place; 0 for none.
+            self.impacts = bytes(data)
+        elif layout == BLOCKED:
+            size = 2 * (n_blocks(n_entries) + 1)
+            self._table = data[:size].cast("H")
+            self._lows = bytes(data[size : size + df])
+            self.impacts = bytes(data[size + df :])
+        else:
+            self._ordinals = data[: 2 * df].cast("H")
+            self.impacts = bytes(data[2 * df :])
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether `impacts` is by ordinal."""
+        return self._layout == DENSE
+
+    @property
+    def ordinals(self) -> Sequence[int]:
+        """The entries, ascending."""
+        if self._ordinals is None:
+            if self._layout == DENSE:
+                self._ordinals = list(compress(range(self.n_entries), self.impacts))
+            else:
+                table, df = self._table, self.df
+                both = bytearray(2 * df)
+                both[0::2] = self._lows
+                both[1::2] = b"".join([bytes((block,)) * (table[block + 1] - table[block]) for block in range(len(table) - 1)])
+                self._ordinals = memoryview(both).cast("H")
+        return self._ordinals
+
+    def impact(self, ordinal: int) -> int:
+        """Return the impact of the term in an entry, 0 when the entry lacks it."""
+        if self._layout == DENSE:
+            return self.impacts[ordinal]
+        if self._layout == BLOCKED:
+            block = ordinal >> 8
+            place = self._lows.find(ordinal & 0xFF, self._table[block], self._table[block + 1])
+            return self.impacts[place] if place >= 0 else 0
+        ordinals = self.ordinals
+        place = bisect_left(ordinals, ordinal)
+        return self.impacts[place] if place < self.df and ordinals[place] == ordinal else 0
+
+    def at(self, place: int) -> int:
+        """Return the ordinal of a place of `impacts`."""
+        if self._layout == DENSE:
+            return place
+        if self._ordinals is not None:
+            return self._ordinals[place]
+        return (bisect_right(self._table, place) - 1) << 8 | self._lows[place]
+
+    def dense(self) -> bytes:
+        """Return the impact of each entry of the segment, 0 for those without the term."""
+        if self._layout == DENSE:
+            return self.impacts
+        if self._layout == BLOCKED and self.df > MIN_BY_BLOCK:
+            return self._dense_by_block()
+        dense = bytearray(self.n_entries)
+        for ordinal, impact in zip(self.ordinals, self.impacts, strict=True):
+            dense[ordinal] = impact
+        return bytes(dense)
+
+    def _dense_by_block(self) -> bytes:
+        """`dense`, in a few calls for each block: a translation table is an array that `maketrans` fills in C."""
+        lows, impacts, table = self._lows, self.impacts, self._table
+        blocks = []
+        for start, stop in pairwise(table):
+            there = lows[start:stop]
+            others = _ALL.translate(None, there)
+            blocks.append(bytes.maketrans(there + others, impacts[start:stop] + _ZEROS[: len(others)]))
+        return b"".join(blocks)[: self.n_entries]
+
+    def present(self) -> bytes:
+        """Return one byte an entry of the segment: 1 where the term is."""
+        return self.dense().translate(_NONZERO)
 
 
 class Segment:
     """An open segment. Every read may raise DamagedSegment."""
 
-    __slots__ = ("_ends", "_entries", "_lengths", "_typenames", "_types", "file", "n_entries", "n_terms", "name", "terms", "tokens")
+    __slots__ = (
+        "_ends",
+        "_entries",
+        "_lengths",
+        "_typenames",
+        "_types",
+        "file",
+        "longest",
+        "n_entries",
+        "n_terms",
+        "name",
+        "terms",
+        "tokens",
+    )
 
     def __init__(self, path: str, name: str = "", data: bytes | bytearray | None = None):
         """Map the file, or take `data` for its bytes.
@@ -67,11 +174,12 @@ class Segment:
             if len(stats) != STATS.size:
                 raise DamagedSegment(path, 0, "its statistics are cut")
             self.n_entries, self.n_terms, *tokens = STATS.unpack(stats)
-            self.tokens = tuple(tokens)
+            # Per field: tokens in all entries, tokens in the longest.
+            self.tokens, self.longest = tuple(tokens[:3]), tuple(tokens[3:])
             n = self.n_entries
             if n > MAX_ENTRIES:
                 raise DamagedSegment(path, 0, "it has too many entries")
-            for area, size in (("entries", n * ENTRY_SIZE), ("lengths", n * 12), ("types", n), ("tokenends", n * 12)):
+            for area, size in (("entries", n * ENTRY_SIZE), ("lengths", n * 6), ("types", n), ("tokenends", n * 4)):
                 if self.file.area(area)[1] != size:
                     raise DamagedSegment(path, 0, f"its area '{area}' has the wrong size")
             at, size = self.file.area("terms")
@@ -100,9 +208,9 @@ class Segment:
 
     @property
     def lengths(self) -> list[memoryview]:
-        """Per field, the number of tokens of each entry (u32)."""
+        """Per field, the number of tokens of each entry, at most MAX_LENGTH."""
         if self._lengths is None:
-            whole = self.file.read_area("lengths").cast("I")
+            whole = self.file.read_area("lengths").cast("H")
             n = self.n_entries
             self._lengths = [whole[f * n : (f + 1) * n] for f in range(3)]
         return self._lengths
@@ -140,24 +248,18 @@ class Segment:
             raise DamagedSegment(self.file.path, 0, f"its term tree makes no sense ({e})") from None
 
     def _postings(self, value: bytes) -> Postings:
-        code_point, df, n_heading, n_code, offset = decode_varints(value)
+        code_point, df, at, top = decode_varints(value)
+        n = self.n_entries
+        if df == 1:
+            if at >= n:
+                raise ValueError("a posting names no entry")
+            return Postings(chr(code_point), 1, top, n, SHORT, memoryview(ONE.pack(at, top)))
+        layout = layout_of(df, n)
+        size = n if layout == DENSE else 3 * df if layout == SHORT else 2 * (n_blocks(n) + 1) + 2 * df
         start, length = self.file.area("postings")
-        sizes = (2 * df, df, 2 * n_heading, n_heading, 2 * n_code, n_code)
-        if offset + sum(sizes) > length:
+        if not 1 < df <= n or at + size > length:
             raise ValueError("a posting list leaves its area")
-        data = self.file.read(start + offset, sum(sizes))
-        parts = []
-        at = 0
-        for size in sizes:
-            parts.append(data[at : at + size])
-            at += size
-        return Postings(
-            chr(code_point),
-            parts[0].cast("H"),
-            bytes(parts[1]),
-            (parts[2].cast("H"), bytes(parts[3])),
-            (parts[4].cast("H"), bytes(parts[5])),
-        )
+        return Postings(chr(code_point), df, top, n, layout, self.file.read(start + at, size))
 
     def prefix_terms(self, prefix: str, limit: int) -> list[str]:
         """Return up to `limit` terms that begin with `prefix`, in order."""
@@ -178,13 +280,12 @@ class Segment:
             code_point, df, *_ = decode_varints(value)
             yield key.decode("utf-8", "surrogatepass"), code_point, df
 
-    def token_string(self, ordinal: int, field: int) -> str:
-        """Return the token string of one field of an entry: a character a token, `Postings.char` for each term."""
+    def token_string(self, ordinal: int) -> str:
+        """Return the token string of an entry: a character a token, `Postings.char` for each term; FIELDS between fields."""
         if self._ends is None:
             self._ends = self.file.read_area("tokenends").cast("I")
-        index = 3 * ordinal + field
-        start = self._ends[index - 1] if index else 0
-        end = self._ends[index]
+        start = self._ends[ordinal - 1] if ordinal else 0
+        end = self._ends[ordinal]
         base, length = self.file.area("tokens")
         if not start <= end <= length:
             raise DamagedSegment(self.file.path, 0, "a token string leaves its area")
@@ -193,10 +294,9 @@ class Segment:
         except UnicodeDecodeError:
             raise DamagedSegment(self.file.path, (base + start) // 4096, "a token string is not UTF-8") from None
 
-    def tf(self, postings: Postings, at: int) -> int:
-        """Return the exact frequency in the body of the posting at index `at`."""
-        tf = postings.body_tf[at]
-        return tf if tf < TF_MAX else self.token_string(postings.ordinals[at], BODY).count(postings.char)
+    def token_strings(self, ordinal: int) -> list[str]:
+        """Return the token string of each field of an entry: heading, body, code."""
+        return self.token_string(ordinal).split(FIELDS)
 
     def verify(self) -> None:
         """Check every page. Raises DamagedSegment."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CURRENT = "current"
 DIRECTORY = "segments"
-MAGIC_LINE = "git-kb index 1"
+MAGIC_LINE = "git-kb index 2"
 SUFFIX = ".kbs"
 MAX_TRIES = 10
 MAX_MERGED_TERMS = 1_000_000

@@ -162,6 +162,81 @@ def discover(cwd: str, env: Mapping[str, str] | None = None) -> Place:
     )
 
 
+# What in the environment makes git look elsewhere, or at other configuration.
+MOVES_GIT = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_TEST_ASSUME_DIFFERENT_OWNER",
+    "SUDO_UID",
+)
+# What in a repository's configuration moves its parts or asks for another git. A line with one of the words has to be as here.
+USUAL = {b"bare": b"bare = false", b"repositoryformatversion": b"repositoryformatversion = 0"}
+MAX_CONFIG = 1 << 16
+UNUSUAL = (b"worktree", b"include", b"extensions")
+
+
+def discover_plain(cwd: str, env: Mapping[str, str]) -> Place | None:
+    """Return what `discover` would, without a process; None wherever that takes more than a look.
+
+    That is: a `.git` directory here or above on one file system, owned by this user as are the directory and its work tree, nothing
+    special in the environment or its configuration.
+    """
+    if any(name in env for name in MOVES_GIT) or not hasattr(os, "geteuid") or os.path.realpath(cwd) != cwd:
+        return None
+    try:
+        top, device, user = cwd, os.stat(cwd).st_dev, os.geteuid()
+        while True:
+            # Git takes a directory with these for a bare repository, or for the inside of `.git`.
+            if os.path.lexists(top + "/HEAD"):
+                return None
+            try:
+                found = os.lstat(top + "/.git")
+                break
+            except FileNotFoundError:
+                above = os.path.dirname(top)
+                if above == top or os.stat(above).st_dev != device:
+                    return None
+                top = above
+        git_dir = top.rstrip("/") + "/.git"
+        # 0o040000: a directory, and no link to one.
+        if found.st_mode & 0o170000 != 0o040000 or found.st_dev != device or found.st_uid != user or os.stat(top).st_uid != user:
+            return None
+        with open(git_dir + "/config", "rb") as file:
+            config = file.read(MAX_CONFIG)
+        with open(git_dir + "/HEAD", "rb") as file:
+            head = file.read(16)
+    except OSError:
+        return None
+    if not _is_plain_config(config) or not head.startswith(b"ref: refs/heads/") or os.path.lexists(git_dir + "/commondir"):
+        return None
+    if not os.path.isdir(git_dir + "/objects") or not os.path.isdir(git_dir + "/refs"):
+        return None
+    below = os.fsencode(cwd)[len(os.fsencode(top.rstrip("/"))) :].lstrip(b"/")
+    return Place(
+        git_dir=git_dir,
+        common_dir=git_dir,
+        work_tree=top,
+        prefix=below + b"/" if below else b"",
+        is_shallow=os.path.exists(git_dir + "/shallow"),
+        cwd=cwd,
+        env=env,
+    )
+
+
+def _is_plain_config(config: bytes) -> bool:
+    if len(config) == MAX_CONFIG:
+        return False
+    for line in config.lower().splitlines():
+        if any(word in line for word in UNUSUAL) or any(word in line and line.strip() != usual for word, usual in USUAL.items()):
+            return False
+    return True
+
+
 def _line(part: bytes) -> bytes:
     return part.removesuffix(b"\n")
 

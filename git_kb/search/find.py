@@ -9,7 +9,8 @@ from time import perf_counter
 
 from git_kb.model.section import kbid_text
 from git_kb.search.query import parse_query
-from git_kb.search.rank import DEFAULTS, search
+from git_kb.search.rank import search
+from git_kb.search.score import DEFAULTS
 from git_kb.search.snippet import make_snippet
 from git_kb.store.content import read_contents
 
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     from git_kb.index.segments import Segments
     from git_kb.index.view import View, ViewDocument, ViewRow
     from git_kb.repo.discover import Place
-    from git_kb.search.rank import Hit, Parameters
+    from git_kb.search.rank import Hit
+    from git_kb.search.score import Parameters
     from git_kb.search.snippet import Snippet
+    from git_kb.store.content import ContentReader
 
 ID_SIZE = 16
 
@@ -87,14 +90,16 @@ def find(
     offset: int = 0,
     parameters: Parameters = DEFAULTS,
     filters: Filters | None = None,
+    reader: ContentReader | None = None,
 ) -> Answer:
-    """Return the best hits of a query. Raises DamagedSegment."""
+    """Return the best hits of a query. `reader`: one already started, which is used up. Raises DamagedSegment."""
     start = perf_counter()
     query = parse_query(text)
     only = _chosen(view, filters) if filters else None
     result = search(segments, view, query, limit, offset, parameters, only)
     kbids = [kbid_text(hit.entry_id[:ID_SIZE]) for hit in result.hits]
-    contents = read_contents(place, list(dict.fromkeys(kbids)))
+    unique = list(dict.fromkeys(kbids))
+    contents = reader.read(unique) if reader is not None and unique else read_contents(place, unique)
     found = []
     for hit, kbid in zip(result.hits, kbids, strict=True):
         rows = view.rows_of(hit.entry_id)

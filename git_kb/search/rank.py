@@ -1,24 +1,26 @@
-"""Ranking: BM25F over the live entries, with the lists that cannot matter left out.
+"""Ranking: the best entries by BM25F, found without looking at most postings.
 
-Robertson & Zaragoza 2009, doi:10.1561/1500000019: per term and entry x = sum over fields of w_f * tf_f / (1
-- b_f + b_f * len_f / avglen_f), and the score is the sum over terms of qtf * idf * x / (k1 + x). No (k1 +
-1) factor: it never changes an order. idf = ln(1 + (N - df + 0.5) / (df + 0.5)), over the live entries of
-the view.
+A posting carries an impact, which bounds what its term adds to the entry's score. Once the k-th best entry
+found so far has a score (the *threshold*), entries that cannot reach it by their bounds are never scored
+(MaxScore, Turtle & Flood 1995, doi:10.1016/0306-4573(95)00020-H, with bounds for each posting). What is left
+is scored exactly, best bound first, until no bound reaches the threshold: the result is that of scoring
+everything.
 
-Pruning is MaxScore (Turtle & Flood 1995, doi:10.1016/0306-4573(95)00020-H): a term adds less than qtf * idf
-to any score, so once the k-th best entry has more than a set of terms can give together, entries that hold
-those terms alone need not be looked at. The result is that of scoring everything.
+Bounds are added in one of two ways: entry by entry where few entries come into question, and otherwise for
+all entries at once, as sums of long integers in which each entry has one byte.
 
 On the search path.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from heapq import nlargest
+from bisect import bisect_left, insort
+from itertools import compress
 from math import log
+from operator import add
 
-from git_kb.index.segment import BODY, CODE, FIELD_NAMES, HEADING, TF_MAX
+from git_kb.index.segment import FIELD_NAMES
+from git_kb.search.score import DEFAULTS, Scorer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,28 +30,24 @@ if TYPE_CHECKING:
     from git_kb.index.segments import Segments
     from git_kb.index.view import View
     from git_kb.search.query import Query
+    from git_kb.search.score import Parameters
 
 MAX_EXPANSIONS = 100
 # Sums of the same numbers in another order differ in the last bits; what comes this near to the threshold
-# is scored again exactly.
+# is scored exactly.
 SLACK = 1e-9
-
-
-class Parameters:
-    """BM25F's numbers. weights, b: per field, heading, body, code."""
-
-    __slots__ = ("b", "k1", "weights")
-
-    def __init__(
-        self,
-        weights: tuple[float, float, float] = (2.0, 1.0, 1.0),
-        b: tuple[float, float, float] = (0.75, 0.75, 0.75),
-        k1: float = 1.2,
-    ):
-        self.weights, self.b, self.k1 = weights, b, k1
-
-
-DEFAULTS = Parameters()
+# More lists than this leave too few of a byte's values for each.
+MAX_LANES = 64
+# Up to so many postings, matches are counted one by one; up to so many entries, a filter is a list of candidates.
+MAX_COUNTED = 1000
+MAX_LISTED = 500
+# Entries looked at for a first threshold.
+N_SEEDS = 100
+# For more entries than this, a list is made dense to look them up.
+MIN_BY_DENSE = 500
+# What things cost, in microseconds, to choose the cheaper way: looking one entry up in a list, making a list dense, a lane, and
+# reading the sums.
+PROBE_US, DENSE_US, LANE_US, SCAN_US = 0.15, 200.0, 220.0, 100.0
 
 
 class Hit:
@@ -76,14 +74,32 @@ class Result:
 
 
 class _Term:
-    """A query term: its weight times idf, and its postings per segment."""
+    """A query term: `weight` = qtf * idf, and its postings per segment."""
 
-    __slots__ = ("bound", "df", "lists", "name", "qtf")
+    __slots__ = ("lists", "name", "weight")
 
-    def __init__(self, name: str, qtf: int, lists: list[Postings | None], df: int, n: int):
-        self.name, self.qtf, self.lists, self.df = name, qtf, lists, df
-        # Also the least upper bound of what it adds to a score, since x / (k1 + x) < 1.
-        self.bound = qtf * log(1 + (n - df + 0.5) / (df + 0.5))
+    def __init__(self, name: str, weight: float, lists: list[Postings | None]):
+        self.name, self.weight, self.lists = name, weight, lists
+
+
+class _Best:
+    """The best `size` entries so far. Ties go to the smaller entry id."""
+
+    __slots__ = ("floor", "rows", "size")
+
+    def __init__(self, size: int):
+        self.size = size
+        # (-score, entry id, segment, ordinal), in order.
+        self.rows: list[tuple[float, bytes, int, int]] = []
+        # An entry whose bound is below this is out.
+        self.floor = 0.0
+
+    def add(self, score: float, entry_id: bytes, segment: int, ordinal: int) -> None:
+        """Take one entry, if it is good enough."""
+        insort(self.rows, (-score, entry_id, segment, ordinal))
+        if len(self.rows) >= self.size:
+            del self.rows[self.size :]
+            self.floor = -self.rows[-1][0] * (1 - SLACK)
 
 
 def search(
@@ -100,39 +116,28 @@ def search(
     `only` restricts to some entry ids; statistics stay those of the view. Raises DamagedSegment.
     """
     n = max(view.n_live, 1)
-    scorer = _Scorer(parameters, [t / n or 1.0 for t in view.tokens])
+    scorer = Scorer(parameters, [t / n or 1.0 for t in view.tokens])
     opened = list(segments)
-    masks = [_mask(view, segment, only) for segment in opened]
-    found = _terms(opened, [_mask(view, s, None) for s in opened], query, n)
-    wanted = limit + offset
-    best: list[tuple[float, bytes, int, int]] = []
+    masks = [view.mask(segment.name) for segment in opened]
+    found = _terms(opened, masks, query, n)
+    best = _Best(max(limit + offset, 1))
     total, exact = 0, True
     for index, segment in enumerate(opened):
         lists = [(t, p) for t in found if (p := t.lists[index]) is not None]
-        if not lists:
-            continue
-        allowed = _allowed(segment, query, masks[index])
-        threshold = best[wanted - 1][0] if 0 < wanted <= len(best) else 0.0
-        candidates, seen, complete = _candidates(segment, lists, scorer, allowed, _banned(segment, query), wanted, threshold)
-        total += seen
-        exact = exact and complete
-        for ordinal in candidates:
-            score = scorer.score(segment, lists, ordinal)
-            best.append((score, segment.entry_id(ordinal), index, ordinal))
-        best.sort(key=lambda hit: (-hit[0], hit[1]))
-        del best[wanted:]
+        if lists:
+            mask = masks[index] if only is None else _restrict(masks[index], segment, only)
+            n_here, complete = _Search(segment, index, lists, query, mask, scorer, best).run()
+            total += n_here
+            exact = exact and complete
     hits = []
-    for score, entry_id, index, ordinal in best[offset:wanted]:
-        hit = Hit(score, entry_id, opened[index], ordinal)
-        _explain(hit, [(t, p) for t in found if (p := t.lists[index]) is not None])
+    for score, entry_id, index, ordinal in best.rows[offset : offset + limit]:
+        hit = Hit(-score, entry_id, opened[index], ordinal)
+        _explain(hit, [(t.name, p.char) for t in found if (p := t.lists[index]) is not None])
         hits.append(hit)
-    return Result(hits, total, exact, sum(term.bound for term in found))
+    return Result(hits, total, exact, sum(term.weight for term in found))
 
 
-def _mask(view: View, segment: Segment, only: set[bytes] | None) -> bytes | None:
-    mask = view.mask(segment.name)
-    if only is None:
-        return mask
+def _restrict(mask: bytes | None, segment: Segment, only: set[bytes]) -> bytes:
     chosen = bytes(map(only.__contains__, segment.entry_ids()))
     return chosen if mask is None else bytes(map(int.__and__, chosen, mask))
 
@@ -149,157 +154,241 @@ def _terms(opened: list[Segment], masks: list[bytes | None], query: Query, n: in
         lists = [s.postings(name) for s in opened]
         df = sum(_live_df(p, mask) for p, mask in zip(lists, masks, strict=True) if p is not None)
         if df:
-            found.append(_Term(name, qtf, lists, df, n))
+            found.append(_Term(name, qtf * log(1 + (n - df + 0.5) / (df + 0.5)), lists))
     return found
 
 
 def _live_df(postings: Postings, mask: bytes | None) -> int:
-    return postings.df if mask is None else sum(map(mask.__getitem__, postings.ordinals))
+    if mask is None:
+        return postings.df
+    if postings.df <= MAX_COUNTED:
+        return sum(map(mask.__getitem__, postings.ordinals))
+    return (int.from_bytes(postings.present(), "little") & int.from_bytes(mask, "little")).bit_count()
 
 
-class _Scorer:
-    """The formula, with its constants worked out once: x_f = tf / (c0_f + c1_f * len_f)."""
+class _Search:
+    """The search of one segment: puts what is good enough into `best`."""
 
-    __slots__ = ("c0", "c1", "k1")
+    def __init__(
+        self,
+        segment: Segment,
+        index: int,
+        lists: list[tuple[_Term, Postings]],
+        query: Query,
+        mask: bytes | None,
+        scorer: Scorer,
+        best: _Best,
+    ):
+        self.segment, self.index, self.mask, self.scorer, self.best = segment, index, mask, scorer, best
+        self.terms = [(t.weight, p.char) for t, p in lists]
+        self.bounds = scorer.bounds(segment)
+        # (the most the list can add, weight, postings), the most first.
+        self.lists = sorted(((t.weight * self.bounds[p.top], t.weight, p) for t, p in lists), key=lambda row: -row[0])
+        self.most = sum(row[0] for row in self.lists)
+        self.banned = _banned(segment, query)
+        self.phrases = query.phrases
+        # What a field has to hold, one string a phrase.
+        self.needles: list[str] = []
+        self.seen: set[int] = set()
+        self.n_matching = 0
 
-    def __init__(self, parameters: Parameters, average: Sequence[float]):
-        self.k1 = parameters.k1
-        self.c0, self.c1 = [], []
-        for weight, b, mean in zip(parameters.weights, parameters.b, average, strict=True):
-            # A field of weight 0 counts for nothing: an infinite norm.
-            self.c0.append((1 - b) / weight if weight > 0 else float("inf"))
-            self.c1.append(b / mean / weight if weight > 0 else 0.0)
+    def run(self) -> tuple[int, bool]:
+        """Return (entries that match, whether that is all of them)."""
+        if self.phrases:
+            return self._run_phrases()
+        total = self._count()
+        if self.mask is not None and self.mask.count(1) <= MAX_LISTED:
+            self._score_listed(compress(range(self.segment.n_entries), self.mask))
+        elif self.most >= self.best.floor:
+            if len(self.lists) == 1:
+                self._by_impact(*self.lists[0][1:])
+            elif len(self.lists) > MAX_LANES:
+                self._score_listed({o for _, _, p in self.lists for o in p.ordinals})
+            else:
+                self._seed()
+                self._prune()
+        return total
 
-    def x(self, segment: Segment, postings: Postings, at: int) -> float:
-        """Return x of the posting at index `at`."""
-        ordinal = postings.ordinals[at]
-        lengths = segment.lengths
-        x = 0.0
-        tf = postings.body_tf[at]
-        if tf:
-            if tf == TF_MAX:
-                tf = segment.tf(postings, at)
-            x = tf / (self.c0[BODY] + self.c1[BODY] * lengths[BODY][ordinal])
-        for field, (ordinals, tfs) in ((HEADING, postings.heading), (CODE, postings.code)):
-            if len(tfs):
-                place = bisect_left(ordinals, ordinal)
-                if place < len(tfs) and ordinals[place] == ordinal:
-                    tf = tfs[place]
-                    if tf == TF_MAX:
-                        tf = segment.token_string(ordinal, field).count(postings.char)
-                    x += tf / (self.c0[field] + self.c1[field] * lengths[field][ordinal])
-        return x
+    def _count(self) -> tuple[int, bool]:
+        """Return how many entries match, at least, and whether it is exactly so many."""
+        mask, banned = self.mask, self.banned
+        if sum(p.df for _, _, p in self.lists) <= MAX_COUNTED:
+            matching = {o for _, _, p in self.lists for o in p.ordinals} - banned
+            return (len(matching) if mask is None else sum(map(mask.__getitem__, matching))), True
+        most = max(_live_df(p, mask) for _, _, p in self.lists)
+        return max(most - len(banned), 0), len(self.lists) == 1 and not banned
 
-    def score(self, segment: Segment, lists: list[tuple[_Term, Postings]], ordinal: int) -> float:
-        """Return the score of one entry, terms added in the query's order."""
-        score = 0.0
-        for term, postings in lists:
-            at = bisect_left(postings.ordinals, ordinal)
-            if at < postings.df and postings.ordinals[at] == ordinal:
-                x = self.x(segment, postings, at)
-                score += term.bound * x / (self.k1 + x)
-        return score
+    def _consider(self, ordinal: int) -> bool:
+        """Score one entry if it matches. Returns whether it does."""
+        if (self.mask is not None and not self.mask[ordinal]) or ordinal in self.banned:
+            return False
+        strings = self.segment.token_strings(ordinal)
+        if self.needles and not all(any(needle in string for string in strings) for needle in self.needles):
+            return False
+        score = self.scorer.score(strings, self.terms)
+        if 0.0 < score >= self.best.floor:
+            self.best.add(score, self.segment.entry_id(ordinal), self.index, ordinal)
+        return score > 0
 
-    def scores(self, segment: Segment, term: _Term, postings: Postings) -> list[float]:
-        """Return what the term adds to the score of each of its postings."""
-        k1, bound = self.k1, term.bound
-        c0, c1 = self.c0[BODY], self.c1[BODY]
-        lengths = segment.lengths[BODY]
-        ordinals = postings.ordinals
-        tfs: Sequence[int] = postings.body_tf
-        if TF_MAX in postings.body_tf:
-            tfs = [segment.tf(postings, at) for at in range(postings.df)]
-        xs = [tf / (c0 + c1 * length) for tf, length in zip(tfs, map(lengths.__getitem__, ordinals), strict=True)]
-        if len(postings.heading[1]) or len(postings.code[1]):
-            for field, (sub, sub_tfs) in ((HEADING, postings.heading), (CODE, postings.code)):
-                if not len(sub_tfs):
-                    continue
-                c0, c1, lengths = self.c0[field], self.c1[field], segment.lengths[field]
-                at = 0
-                for ordinal, tf in zip(sub, sub_tfs, strict=True):
-                    at = bisect_left(ordinals, ordinal, at)
-                    if tf == TF_MAX:
-                        tf = segment.token_string(ordinal, field).count(postings.char)
-                    xs[at] += tf / (c0 + c1 * lengths[ordinal])
-        return [bound * x / (k1 + x) for x in xs]
+    def _by_impact(self, weight: float, postings: Postings, n_wanted: int = 1 << 16) -> int:
+        """Score entries of one list, best impact first, until none can be good enough or `n_wanted` matched."""
+        n = 0
+        rest = self.most - weight * self.bounds[postings.top]
+        for impact in range(postings.top, 0, -1):
+            if weight * self.bounds[impact] + rest < self.best.floor:
+                break
+            place = postings.impacts.find(impact)
+            while place >= 0:
+                ordinal = postings.at(place)
+                if ordinal not in self.seen:
+                    self.seen.add(ordinal)
+                    n += self._consider(ordinal)
+                    if n >= n_wanted:
+                        return n
+                place = postings.impacts.find(impact, place + 1)
+        return n
 
+    def _seed(self) -> None:
+        """Score some entries that are likely to be good, for a threshold to begin with."""
+        if len(self.best.rows) >= self.best.size:
+            return
+        listed: dict[int, None] = {}
+        wanted = max(N_SEEDS, 2 * self.best.size)
+        for _, _, postings in self.lists:
+            if len(listed) >= wanted:
+                break
+            for impact in range(postings.top, 0, -1):
+                place = postings.impacts.find(impact)
+                while place >= 0 and len(listed) < wanted:
+                    listed[postings.at(place)] = None
+                    place = postings.impacts.find(impact, place + 1)
+        n_scored = 0
+        for _, ordinal in self._bounded(list(listed)):
+            self.seen.add(ordinal)
+            n_scored += self._consider(ordinal)
+            if n_scored >= self.best.size:
+                break
 
-def _candidates(
-    segment: Segment,
-    lists: list[tuple[_Term, Postings]],
-    scorer: _Scorer,
-    allowed: set[int] | bytes | None,
-    banned: set[int],
-    wanted: int,
-    threshold: float,
-) -> tuple[list[int], int, bool]:
-    """Return (ordinals that may be among the best, matches seen, whether all matches were seen)."""
-    if isinstance(allowed, set):
-        matching = {o for o in allowed - banned if any(_holds(p, o) for _, p in lists)}
-        scored = {o: scorer.score(segment, lists, o) for o in matching}
-        return _best(scored, wanted, threshold), len(matching), True
-    order = sorted(lists, key=lambda pair: -pair[0].bound)
-    left = sum(term.bound for term, _ in order)
-    partial: dict[int, float] = {}
-    for done, (term, postings) in enumerate(order):
-        if done or threshold:
-            if len(partial) >= wanted > 0:
-                threshold = max(threshold, nlargest(wanted, partial.values())[-1])
-            if left < threshold * (1 - SLACK):
-                _probe(segment, order[done:], scorer, partial, threshold, left)
-                return _best(partial, wanted, threshold), len(partial), False
-        left -= term.bound
-        scores = scorer.scores(segment, term, postings)
-        pairs = zip(postings.ordinals, scores, strict=True)
-        if allowed is not None or banned:
-            pairs = ((o, s) for o, s in pairs if (allowed is None or allowed[o]) and o not in banned)  # type: ignore[assignment]
-        if partial:
-            get = partial.get
-            for ordinal, score in pairs:
-                partial[ordinal] = get(ordinal, 0.0) + score
+    def _prune(self) -> None:
+        """Score whatever can be good enough."""
+        floor = self.best.floor
+        # Lists at the end that cannot reach the threshold together: an entry that only they hold is out.
+        n_essential = len(self.lists)
+        together = 0.0
+        while n_essential and together + self.lists[n_essential - 1][0] < floor:
+            n_essential -= 1
+            together += self.lists[n_essential][0]
+        survivors = []
+        for most, weight, postings in self.lists[:n_essential]:
+            least = bisect_left(self.bounds, (floor - (self.most - most)) / weight)
+            flags = postings.impacts.translate(bytes(max(least, 1)) + b"\1" * (256 - max(least, 1)))
+            survivors.append((postings, flags, flags.count(1)))
+        n_listed = sum(n for _, _, n in survivors)
+        made = sum(min(DENSE_US, 0.05 * p.df) for _, _, p in self.lists if not p.is_dense)
+        by_lanes = made + len(self.lists) * LANE_US + SCAN_US
+        if n_listed * len(self.lists) * PROBE_US + made * (n_listed > MIN_BY_DENSE) <= by_lanes:
+            self._score_listed({o for p, flags, n in survivors for o in _places(p, flags, n)})
         else:
-            partial = dict(pairs)
-    return _best(partial, wanted, threshold), len(partial), True
+            self._score_lanes(None)
+
+    def _score_listed(self, ordinals: Iterable[int]) -> None:
+        """Score those of the entries that can be good enough."""
+        for bound, ordinal in self._bounded([o for o in ordinals if o not in self.seen]):
+            if bound < self.best.floor:
+                break
+            self.n_matching += self._consider(ordinal)
+
+    def _bounded(self, ordinals: list[int]) -> list[tuple[float, int]]:
+        """Return (bound, ordinal) of those of the entries that can be good enough, best first."""
+        floor = self.best.floor
+        bounds: list[float] = []
+        left = self.most
+        for most, weight, postings in self.lists:
+            left -= most
+            worth = [weight * b for b in self.bounds]
+            impacts: Iterable[int]
+            if postings.is_dense or len(ordinals) > MIN_BY_DENSE:
+                impacts = map(postings.dense().__getitem__, ordinals)
+            else:
+                impacts = map(postings.impact, ordinals)
+            added = map(worth.__getitem__, impacts)
+            bounds = list(map(add, bounds, added)) if bounds else list(added)
+            if floor:
+                good = [b + left >= floor for b in bounds]
+                bounds, ordinals = list(compress(bounds, good)), list(compress(ordinals, good))
+                if not ordinals:
+                    return []
+        return sorted([(b, o) for b, o in zip(bounds, ordinals, strict=True) if b], reverse=True)
+
+    def _score_lanes(self, needed: int | None) -> bool:
+        """Score whatever can be good enough, from the sums of bounds of all entries.
+
+        needed: a byte of 255 for each entry that may be looked at. Returns whether none was left out.
+        """
+        n = self.segment.n_entries
+        n_values = 255 - len(self.lists)
+        sums = 0
+        for _, weight, postings in self.lists:
+            # Rounded up, so that a sum is never too low; the sum of the greatest is at most 255, so no byte runs over.
+            factor = weight * n_values / self.most
+            values = bytes([0, *[int(b * factor) + 1 for b in self.bounds[1:]]][: postings.top + 1]).ljust(256, b"\xff")
+            sums += int.from_bytes(postings.dense().translate(values), "little")
+        if self.mask is not None:
+            sums &= int.from_bytes(self.mask.translate(_BYTE_MASK), "little")
+        if needed is not None:
+            sums &= needed
+        data = sums.to_bytes(n, "little")
+        for value in range(255, 0, -1):
+            if value * self.most / n_values < self.best.floor:
+                return not any(data.count(v) for v in range(1, value + 1))
+            ordinal = data.find(value)
+            while ordinal >= 0:
+                if ordinal not in self.seen:
+                    self.n_matching += self._consider(ordinal)
+                ordinal = data.find(value, ordinal + 1)
+        return True
+
+    def _run_phrases(self) -> tuple[int, bool]:
+        required = {term for phrase in self.phrases for term in phrase}
+        lists = {term: self.segment.postings(term) for term in required}
+        present = {term: p for term, p in lists.items() if p is not None}
+        if len(present) < len(lists):
+            return 0, True
+        self.needles = ["".join([present[term].char for term in phrase]) for phrase in self.phrases]
+        order = sorted(present.values(), key=lambda p: p.df)
+        if order[0].df * len(order) * PROBE_US <= len(order) * LANE_US or len(self.lists) > MAX_LANES:
+            listed = list(order[0].ordinals)
+            for postings in order[1:]:
+                impact = postings.impact
+                listed = [o for o in listed if impact(o)]
+            if len(listed) <= MAX_COUNTED // 4:
+                # Few enough to look at all of them, which gives an exact total.
+                for ordinal in listed:
+                    self.n_matching += self._consider(ordinal)
+                return self.n_matching, True
+            self._score_listed(listed)
+            return self.n_matching, False
+        needed = -1
+        for postings in order:
+            needed &= int.from_bytes(postings.dense().translate(_ANY_MASK), "little")
+        complete = self._score_lanes(needed)
+        return self.n_matching, complete
 
 
-def _probe(
-    segment: Segment,
-    rest: list[tuple[_Term, Postings]],
-    scorer: _Scorer,
-    partial: dict[int, float],
-    threshold: float,
-    left: float,
-) -> None:
-    """Add what the remaining terms give to entries already found, as long as they can still reach the threshold."""
-    floor = threshold * (1 - SLACK)
-    alive = [o for o, score in partial.items() if score + left >= floor]
-    for term, postings in rest:
-        left -= term.bound
-        ordinals = postings.ordinals
-        still = []
-        for ordinal in alive:
-            at = bisect_left(ordinals, ordinal)
-            if at < postings.df and ordinals[at] == ordinal:
-                x = scorer.x(segment, postings, at)
-                partial[ordinal] += term.bound * x / (scorer.k1 + x)
-            if partial[ordinal] + left >= floor:
-                still.append(ordinal)
-        alive = still
+_BYTE_MASK = bytes([0, 255]) + bytes(254)
+_ANY_MASK = bytes([0]) + b"\xff" * 255
 
 
-def _best(scores: dict[int, float], wanted: int, threshold: float) -> list[int]:
-    """Return the ordinals of the best `wanted` scores, with all that tie with the last one but for rounding."""
-    if wanted <= 0 or not scores:
-        return []
-    if len(scores) > wanted:
-        threshold = max(threshold, nlargest(wanted, scores.values())[-1])
-    floor = threshold * (1 - SLACK)
-    return [o for o, score in scores.items() if score >= floor]
-
-
-def _holds(postings: Postings, ordinal: int) -> bool:
-    at = bisect_left(postings.ordinals, ordinal)
-    return at < postings.df and postings.ordinals[at] == ordinal
+def _places(postings: Postings, flags: bytes, n: int) -> Iterable[int]:
+    """Return the ordinals of the `n` flagged postings."""
+    if n * 16 > len(flags):
+        return compress(range(len(flags)) if postings.is_dense else postings.ordinals, flags)
+    places = []
+    place = flags.find(1)
+    while place >= 0:
+        places.append(postings.at(place))
+        place = flags.find(1, place + 1)
+    return places
 
 
 def _banned(segment: Segment, query: Query) -> set[int]:
@@ -311,40 +400,8 @@ def _banned(segment: Segment, query: Query) -> set[int]:
     return banned
 
 
-def _allowed(segment: Segment, query: Query, mask: bytes | None) -> set[int] | bytes | None:
-    """Return the entries that hold all phrases, as a set; without phrases the mask."""
-    if not query.phrases:
-        return mask
-    allowed: set[int] | None = None
-    for phrase in query.phrases:
-        lists = [segment.postings(term) for term in dict.fromkeys(phrase)]
-        if any(p is None for p in lists):
-            return set()
-        present = sorted((p for p in lists if p is not None), key=lambda p: p.df)
-        common: set[int] = set(present[0].ordinals)
-        for postings in present[1:]:
-            common.intersection_update(postings.ordinals)
-        if allowed is not None:
-            common &= allowed
-        chars = {term: p.char for term, p in zip(dict.fromkeys(phrase), lists, strict=True) if p is not None}
-        needle = "".join(chars[term] for term in phrase)
-        allowed = {o for o in common if any(needle in segment.token_string(o, f) for f in (BODY, HEADING, CODE))}
-    assert allowed is not None
-    return allowed if mask is None else {o for o in allowed if mask[o]}
-
-
-def _explain(hit: Hit, lists: Iterable[tuple[_Term, Postings]]) -> None:
+def _explain(hit: Hit, terms: Sequence[tuple[str, str]]) -> None:
     """Say which terms the hit holds, and in which fields."""
-    held: set[int] = set()
-    for term, postings in lists:
-        at = bisect_left(postings.ordinals, hit.ordinal)
-        if at == postings.df or postings.ordinals[at] != hit.ordinal:
-            continue
-        hit.terms.append(term.name)
-        if postings.body_tf[at]:
-            held.add(BODY)
-        for field, (ordinals, _) in ((HEADING, postings.heading), (CODE, postings.code)):
-            place = bisect_left(ordinals, hit.ordinal)
-            if place < len(ordinals) and ordinals[place] == hit.ordinal:
-                held.add(field)
-    hit.fields = [FIELD_NAMES[f] for f in sorted(held)]
+    strings = hit.segment.token_strings(hit.ordinal)
+    hit.terms = [name for name, char in terms if any(char in string for string in strings)]
+    hit.fields = [field for field, string in zip(FIELD_NAMES, strings, strict=True) if any(char in string for _, char in terms)]

@@ -37,8 +37,9 @@ def make_snippet(content: str, terms: Iterable[str], width: int = WIDTH) -> Snip
         space = content.rfind(" ", begin + width // 2, end + 1)
         end = space if space > 0 else end
     piece = content[begin:end]
-    text, places = _one_line(piece)
-    ranges = [(places[a - begin], places[b - begin]) for a, b, _ in matches if begin <= a and b <= end]
+    text = " ".join(piece.split())
+    inside = [(a - begin, b - begin) for a, b, _ in matches if begin <= a and b <= end]
+    ranges = [(_place(piece, a), _place(piece, b)) for a, b in inside]
     prefix = "…" if begin else ""
     text = prefix + text + ("…" if end < len(content) else "")
     return Snippet(text, [(a + len(prefix), b + len(prefix)) for a, b in _disjoint(ranges)], begin)
@@ -93,22 +94,10 @@ def _word_start(content: str, at: int) -> int:
     return at
 
 
-def _one_line(piece: str) -> tuple[str, list[int]]:
-    """Return (the text with runs of blanks as one space, position in it of each character of `piece` and of
-    its end).
-    """
-    out: list[str] = []
-    places = []
-    for char in piece:
-        places.append(len(out))
-        if not char.isspace():
-            out.append(char)
-        elif out and out[-1] != " ":
-            out.append(" ")
-    while out and out[-1] == " ":
-        out.pop()
-    places.append(len(out))
-    return "".join(out), [min(p, len(out)) for p in places]
+def _place(piece: str, at: int) -> int:
+    """Return where the character `at` of `piece` stands once runs of blanks are one space each."""
+    before = " ".join(piece[:at].split())
+    return len(before) + (before != "" and at < len(piece) and piece[at - 1].isspace() and not piece[at].isspace())
 
 
 def _disjoint(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

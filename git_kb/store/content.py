@@ -6,7 +6,7 @@ On the search path.
 from __future__ import annotations
 
 from git_kb.model.section import DamagedSection, Section, decode_section
-from git_kb.repo.spawn import run_git
+from git_kb.repo.spawn import StartedGit
 from git_kb.store.root import POOL_REF
 
 TYPE_CHECKING = False
@@ -16,13 +16,31 @@ if TYPE_CHECKING:
 
 def read_contents(place: Place, kbids: list[str]) -> dict[str, Section]:
     """Return the sections of these kbids from the pool; those that are missing or damaged are left out."""
-    if not kbids:
-        return {}
-    names = "".join(f"{POOL_REF}:{kbid[:2]}/{kbid[2:]}\n" for kbid in kbids).encode()
-    status, out, _ = run_git(["cat-file", "--batch"], place.git_cwd, names, place.git_env())
+    return ContentReader(place).read(kbids) if kbids else {}
+
+
+class ContentReader:
+    """Starts git at once, and reads sections when it is known which: once. To be closed."""
+
+    def __init__(self, place: Place):
+        self._git: StartedGit | None = StartedGit(["cat-file", "--batch"], place.git_cwd, place.git_env())
+
+    def read(self, kbids: list[str]) -> dict[str, Section]:
+        """Return the sections of these kbids from the pool; those that are missing or damaged are left out."""
+        assert self._git is not None
+        git, self._git = self._git, None
+        names = "".join(f"{POOL_REF}:{kbid[:2]}/{kbid[2:]}\n" for kbid in kbids).encode()
+        status, out, _ = git.finish(names)
+        return _sections(kbids, out) if status == 0 else {}
+
+    def close(self) -> None:
+        if self._git is not None:
+            self._git.finish()
+            self._git = None
+
+
+def _sections(kbids: list[str], out: bytes) -> dict[str, Section]:
     found: dict[str, Section] = {}
-    if status != 0:
-        return found
     at = 0
     for kbid in kbids:
         end = out.find(b"\n", at)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from git_kb.text.marks import MARK_RANGES
 from git_kb.text.stems import stem
-from git_kb.text.words import ASCII_WORDS, MAX_PARTS, MAX_WORD, is_unspaced, prepare, word_terms
+from git_kb.text.words import ASCII_WORDS, FIELDS, MAX_PARTS, MAX_WORD, is_unspaced, needs_stripping, prepare, word_terms
 
 _MARKS = "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(MARK_RANGES[::2], MARK_RANGES[1::2], strict=True))
 _find_any: Callable[[str], list[str]] = re.compile(rf"\w[\w{_MARKS}]*").findall
@@ -18,6 +18,11 @@ find_parts: Callable[[str], list[str]] = re.compile(r"[A-Z]+s(?![A-Za-z0-9])|[A-
 MAX_CACHED = 300_000
 SURROGATES = 0xD800
 MAX_TERMS = 1_000_000
+# Stands between entries while they are cut together.
+TEXTS = "\x02"
+N_RESERVED = 2
+# Maps each ASCII character to a space, but for words and the two above.
+_JOINED_WORDS = {i: " " for i in ASCII_WORDS if chr(i) not in (FIELDS, TEXTS)}
 
 
 def find_words(text: str) -> list[str]:
@@ -27,7 +32,8 @@ def find_words(text: str) -> list[str]:
 
 
 def code_point(n: int) -> int:
-    """Return the code point of the n-th term, n from 1; surrogates are left out."""
+    """Return the code point of the n-th term, n from 1; reserved ones and surrogates are left out."""
+    n += N_RESERVED
     return n if n < SURROGATES else n + 0x800
 
 
@@ -38,7 +44,7 @@ class Vocabulary(dict[str, str]):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__({FIELDS: FIELDS, TEXTS: TEXTS})
         self.codes: dict[str, str] = {}
 
     def __missing__(self, word: str) -> str:
@@ -72,6 +78,28 @@ class Vocabulary(dict[str, str]):
             char = self.codes[term] = chr(code_point(len(self.codes) + 1))
         return char
 
-    def encode(self, text: str) -> str:
-        """Return the token string of a text."""
-        return "".join(map(self.__getitem__, find_words(text))) if text else ""
+    def encode(self, texts: list[tuple[str, str, str]]) -> list[str]:
+        """Return the token string of each text, given as its fields."""
+        strings: list[str] = []
+        run: list[str] = []
+        for three in texts:
+            text = f" {FIELDS} ".join(three)
+            if text.isascii() and text.count(FIELDS) == 2 and TEXTS not in text and not needs_stripping(text):
+                run.append(text)
+                continue
+            # Codes are given in order of first use, so what was put off comes first.
+            strings += self._encode_run(run)
+            run.clear()
+            strings.append(FIELDS.join(["".join(map(self.__getitem__, find_words(field))) for field in three]))
+        return strings + self._encode_run(run)
+
+    def _encode_run(self, texts: list[str]) -> list[str]:
+        """Return the token strings of texts in ASCII, with their fields joined: cut as one text."""
+        words = f" {TEXTS} ".join(texts).translate(_JOINED_WORDS).split()
+        return "".join(map(self.__getitem__, words)).split(TEXTS) if texts else []
+
+    def permute(self, moved: dict[int, str]) -> None:
+        """Give terms other characters: `moved` maps old ones to new ones."""
+        for table in (self, self.codes):
+            for key, string in table.items():
+                table[key] = string.translate(moved)

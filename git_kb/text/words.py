@@ -17,6 +17,8 @@ GENERATION = 1
 MAX_WORD = 64  # characters of a word that count
 MAX_PARTS = 12  # a word of more parts (a hash, a key) is taken whole
 MAX_TERM_BYTES = 255  # a key of the term tree
+# Stands between the fields of an entry's token string.
+FIELDS = "\x01"
 
 # Soft hyphen, zero-width characters, direction marks, word joiner, invisible operators, BOM, variation
 # selectors.
@@ -78,11 +80,16 @@ def prepare(text: str) -> str:
     """Return a text ready for cutting: in NFKC, without invisible characters, markers and base64 data."""
     if not text.isascii():
         text = _normalise(text)
-    if "$(" in text or "base64," in text:
+    if needs_stripping(text):
         from git_kb.text.strip import strip_unsearchable
 
         text = strip_unsearchable(text)
     return text
+
+
+def needs_stripping(text: str) -> bool:
+    """Return whether a text may hold markers or base64 data."""
+    return "$(" in text or "base64," in text
 
 
 def words(text: str) -> list[str]:

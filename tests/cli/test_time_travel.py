@@ -6,6 +6,8 @@ import shutil
 import pytest
 from kb import CORPUS, GUIDE, Kb, files_below, git
 
+from git_kb.index.pagefile import FORMAT
+
 NEWER = GUIDE.replace("syrup", "fondant")
 
 
@@ -214,10 +216,10 @@ def test_a_page_that_rots(kb, which, args):
 def test_files_of_a_later_format_are_refused(kb, which):
     (name,) = which(kb)
     data = kb.read(name)
-    kb.write(name, data[:8] + b"\x02" + data[9:])
+    kb.write(name, data[:8] + bytes([FORMAT + 1]) + data[9:])
     done = kb.run("search", "hive")
     assert done.code == 128
-    assert "has format 2, which this git-kb does not know" in done.err
+    assert f"has format {FORMAT + 1}, which this git-kb does not know" in done.err
     assert "hint: upgrade git-kb to read it" in done.err
 
 

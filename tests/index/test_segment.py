@@ -1,6 +1,7 @@
 """Segments: the same entries give the same bytes, a merge is the build of the union, no flipped byte goes unnoticed."""
 
 import hashlib
+from array import array
 from collections import Counter
 
 import pytest
@@ -9,9 +10,9 @@ from hypothesis import strategies as st
 
 from git_kb.errors import NewerFormat
 from git_kb.index import build as build_module
-from git_kb.index.build import BATCH, Entry, build_segments, entry_id, merge_segments
+from git_kb.index.build import BATCH, Columns, Entry, build_segments, entry_id, merge_segments
 from git_kb.index.pagefile import DamagedSegment, OtherFeature
-from git_kb.index.segment import Segment
+from git_kb.index.segment import BLOCKED, DENSE, SHORT, Postings, Segment, layout_of
 from git_kb.text.fields import fields
 from git_kb.text.words import terms
 
@@ -43,18 +44,55 @@ def test_a_segment_says_what_a_recount_says(rows):
         postings = segment.postings(term)
         holders = [i for i, c in enumerate(counts) if any(term in f for f in c)]
         assert list(postings.ordinals) == holders
-        for at, i in enumerate(holders):
-            assert segment.tf(postings, at) == counts[i][1][term]
-            assert [segment.token_string(i, f).count(postings.char) for f in range(3)] == [c[term] for c in counts[i]]
-        for field, (ordinals, tfs) in ((0, postings.heading), (2, postings.code)):
-            assert dict(zip(ordinals, tfs, strict=True)) == {i: c[field][term] for i, c in enumerate(counts) if c[field][term]}
+        assert postings.df == len(holders)
+        assert [i for i in range(len(rows)) if postings.impact(i)] == holders
+        assert postings.top == max(postings.impacts)
+        for i in holders:
+            assert [string.count(postings.char) for string in segment.token_strings(i)] == [c[term] for c in counts[i]]
+    assert [list(column) for column in segment.lengths] == [[sum(c[f].values()) for c in counts] for f in range(3)]
     assert segment.postings("absent") is None
     assert [segment.mime(i) for i in range(len(rows))] == [e.mime for e in rows]
 
 
-def test_a_frequency_beyond_a_byte_is_exact():
-    segment = Segment.over(build([make_entry("h", "word " * 1000)]))
-    assert segment.tf(segment.postings("word"), 0) == 1000
+@given(st.sampled_from([300, 1024, 1500]), st.data())
+def test_a_posting_list_reads_back_in_every_layout(n_entries, data):
+    df = data.draw(st.integers(2, n_entries))
+    ordinals = sorted(data.draw(st.randoms()).sample(range(n_entries), df))
+    impacts = bytes(1 + o % 255 for o in ordinals)
+    columns = Columns(array("H", ordinals).tobytes(), bytes(o & 0xFF for o in ordinals), impacts)
+    stored = memoryview(columns.encode(0, df, n_entries))
+    postings = Postings("x", df, max(impacts), n_entries, layout_of(df, n_entries), stored)
+    worth = dict(zip(ordinals, impacts, strict=True))
+    assert list(postings.ordinals) == ordinals
+    assert [postings.impact(o) for o in range(n_entries)] == [worth.get(o, 0) for o in range(n_entries)]
+    assert list(postings.dense()) == [worth.get(o, 0) for o in range(n_entries)]
+    assert postings.present().count(1) == df
+    for place, impact in enumerate(postings.impacts):
+        assert not impact or worth[postings.at(place)] == impact
+
+
+def test_all_layouts_occur():
+    assert {layout_of(df, 1500) for df in (2, 100, 1000)} == {SHORT, BLOCKED, DENSE}
+
+
+def test_impacts_are_those_of_the_format_document():
+    rows = sorted(make_entry(f"alpha h{i}", "beta " * i + "gamma\n```\nalpha beta\n```\n") for i in range(1, 9))
+    segment = Segment.over(build(rows))
+    means = [t / len(rows) for t in segment.tokens]
+    for term in ("alpha", "beta", "gamma"):
+        postings = segment.postings(term)
+        for ordinal in range(len(rows)):
+            x = 0.0
+            for string, weight, mean in zip(segment.token_strings(ordinal), (2, 1, 1), means, strict=True):
+                if tf := string.count(postings.char):
+                    x += weight * tf / (0.25 + 0.75 * len(string) / mean)
+            assert postings.impact(ordinal) == (min(255, int(255 * x / (1.2 + x)) + 1) if x else 0)
+
+
+def test_frequent_terms_have_low_code_points():
+    rows = sorted(make_entry(f"h{i}", f"rare{i} " + "often " * 5) for i in range(20))
+    segment = Segment.over(build(rows))
+    assert {term: code for term, code, _ in segment.all_terms()}["often"] == 3
 
 
 def test_entries_of_several_batches_keep_their_ordinals():
@@ -89,10 +127,10 @@ def answers(segment):
     """All that a reader can ask for, copied."""
     out = [segment.entry_ids(), segment.tokens, [list(x) for x in segment.lengths]]
     out.append([segment.mime(i) for i in range(segment.n_entries)])
-    out.append([[segment.token_string(i, f) for f in range(3)] for i in range(segment.n_entries)])
+    out.append([segment.token_strings(i) for i in range(segment.n_entries)])
     for term, code_point, df in list(segment.all_terms()):
         p = segment.postings(term)
-        out.append((term, code_point, df, list(p.ordinals), p.body_tf, [(list(o), t) for o, t in (p.heading, p.code)]))
+        out.append((term, code_point, df, list(p.ordinals), p.top, p.impacts))
     return out
 
 
@@ -126,7 +164,8 @@ def test_a_torn_file_is_damaged(tmp_path, cut):
     ("offset", "value", "error"),
     [
         (0, b"X", DamagedSegment),
-        (8, b"\x02", NewerFormat),
+        (8, b"\x03", NewerFormat),
+        (8, b"\x01", OtherFeature),
         (16, b"\x01", DamagedSegment),
         (24, b"\xff", DamagedSegment),
         (56, b"\0\0", DamagedSegment),

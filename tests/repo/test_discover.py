@@ -2,13 +2,27 @@ import os
 
 import pytest
 
-from git_kb.repo.discover import NoRepository, discover
+from git_kb.repo.discover import MOVES_GIT, NoRepository, Place, discover_plain
+from git_kb.repo.discover import discover as ask_git
 
 from .gitrepo import commit_all, git, init, line, write
 
 
 def env(**more):
     return {**os.environ, **more}
+
+
+def discover(cwd, environ=None):
+    """Return what git says; what is found without git, if anything, has to be the same."""
+    place = ask_git(cwd, environ)
+    plain = discover_plain(cwd, os.environ if environ is None else environ)
+    if plain is not None:
+        assert facts(plain) == facts(place)
+    return place
+
+
+def facts(place):
+    return {name: getattr(place, name) for name in Place.__slots__ if name != "env"}
 
 
 @pytest.mark.parametrize("object_format", ["sha1", "sha256"])
@@ -130,3 +144,45 @@ def test_place_asks_git_about_the_same_repository_from_anywhere(tmp_path, monkey
         asked = line("rev-parse", "--absolute-git-dir", cwd="/", **place.git_env())
         assert asked == place.git_dir
     assert discover(top).git_env({"X": "y"})["X"] == "y"
+
+
+def test_a_plain_repository_is_found_without_git(tmp_path):
+    top = init(tmp_path / "repo")
+    os.makedirs(f"{top}/a/b")
+    for below in ("", "/a", "/a/b"):
+        assert discover_plain(top + below, os.environ) is not None
+        discover(top + below)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["core.worktree=/", "core.bare=true", "core.repositoryFormatVersion=1", "extensions.worktreeConfig=true", "include.path=x"],
+)
+def test_settings_that_move_things_are_left_to_git(tmp_path, setting):
+    top = init(tmp_path / "repo")
+    git("config", *setting.split("="), cwd=top)
+    assert discover_plain(top, os.environ) is None
+
+
+@pytest.mark.parametrize("name", MOVES_GIT)
+def test_an_environment_that_moves_things_is_left_to_git(tmp_path, name):
+    top = init(tmp_path / "repo")
+    assert discover_plain(top, env(**{name: "1"})) is None
+
+
+@pytest.mark.parametrize("damage", ["HEAD", "objects", "refs", "config"])
+def test_what_is_not_whole_is_left_to_git(tmp_path, damage):
+    top = init(tmp_path / "repo")
+    os.rename(f"{top}/.git/{damage}", f"{top}/.git/away")
+    assert discover_plain(top, os.environ) is None
+
+
+def test_a_link_or_file_for_git_directory_and_a_bare_one_around_us_are_left_to_git(tmp_path):
+    top = init(tmp_path / "repo")
+    os.mkdir(tmp_path / "linked")
+    os.symlink(f"{top}/.git", tmp_path / "linked/.git")
+    write(str(tmp_path / "named"), ".git", f"gitdir: {top}/.git\n".encode())
+    os.mkdir(f"{top}/sub")
+    write(f"{top}/sub", "HEAD", b"ref: refs/heads/main\n")
+    for cwd in ("linked", "named", "repo/sub", "repo/.git", "repo/.git/refs"):
+        assert discover_plain(str(tmp_path / cwd), os.environ) is None

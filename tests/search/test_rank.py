@@ -12,8 +12,10 @@ from git_kb.index.build import Entry, build_segments, entry_id
 from git_kb.index.segment import Segment
 from git_kb.index.segments import Segments
 from git_kb.index.view import View, ViewDocument, ViewRow, encode_view
+from git_kb.search import rank as rank_module
 from git_kb.search.query import parse_query
-from git_kb.search.rank import Parameters, search
+from git_kb.search.rank import search
+from git_kb.search.score import Parameters
 from git_kb.text.fields import fields
 from git_kb.text.words import terms
 
@@ -37,11 +39,17 @@ def corpus_of(groups, live):
     return segments, View.over("v", encode_view(b"", [(document, rows)], segments))
 
 
-def brute_force(live, query, parameters):
-    """Score every entry by the formula, from its text. Return [(score, entry id)] of all matches, in order."""
-    counted = {e.entry_id: [Counter(terms(t)) for t in fields(e.mime, e.content, e.heading)] for e in live}
+def count(live):
+    """Return (entry id -> terms of each field in order, entry id -> the same counted)."""
     sequences = {e.entry_id: [terms(t) for t in fields(e.mime, e.content, e.heading)] for e in live}
+    return sequences, {id_: [Counter(found) for found in three] for id_, three in sequences.items()}
+
+
+def brute_force(live, query, parameters, known=None):
+    """Score every entry by the formula, from its text. Return [(score, entry id)] of all matches, in order."""
+    sequences, counted = known or count(live)
     n = len(counted)
+    dfs = {term: sum(any(term in f for f in c) for c in counted.values()) for term in query.weights}
     if not n:
         return []
     mean = [sum(sum(c[f].values()) for c in counted.values()) / n for f in range(3)]
@@ -53,7 +61,7 @@ def brute_force(live, query, parameters):
             continue
         score, matches = 0.0, False
         for term, qtf in query.weights.items():
-            df = sum(any(term in f for f in other) for other in counted.values())
+            df = dfs[term]
             x = 0.0
             for f in range(3):
                 if c[f][term]:
@@ -119,7 +127,7 @@ def test_ranking_is_that_of_scoring_everything(groups, random, words, limit, off
     assert_same(search(segments, view, query, limit, offset, chosen), brute_force(live, query, chosen), limit, offset)
 
 
-def real_corpus():
+def real_corpus(n_rows):
     """Text with the skew of real text: word i is drawn about 1 / i of the time."""
     import random
 
@@ -128,25 +136,43 @@ def real_corpus():
     weights = [1 / (i + 1) for i in range(300)]
     return [
         make_entry(" ".join(rng.choices(names, k=3)), " ".join(rng.choices(names, weights, k=rng.randrange(5, 120))))
-        for _ in range(600)
+        for _ in range(n_rows)
     ], names
 
 
-def test_pruned_ranking_of_a_larger_corpus_is_that_of_scoring_everything():
-    rows, names = real_corpus()
-    segments, view = corpus_of([rows[:400], rows[400:]], rows[50:])
-    pruned = 0
-    for text in [
+def mixed_queries(names):
+    """Queries of one to five words of every frequency, with phrases and exclusions."""
+    import random
+
+    rng = random.Random(3)
+    found = [
         names[0],
         " ".join(names[:4]),
-        f"{names[0]} {names[200]}",
-        f"{names[1]} {names[40]} {names[299]}",
         " ".join(names[::60]),
-    ]:
+        f'"{names[0]} {names[1]}"',
+        f'"{names[1]} {names[0]}" {names[2]}',
+    ]
+    for n in range(1, 6):
+        found += [" ".join(rng.sample(names[:20], n)), " ".join(rng.sample(names, n)), f"{names[n]} {names[-n]} -{names[n + 3]}"]
+    return found
+
+
+# What the cheaper way is taken to be: as measured, always entry by entry, always by sums.
+@pytest.mark.parametrize("lane_us", [rank_module.LANE_US, 1e9, -1e9])
+@pytest.mark.parametrize("n_rows", [600, 2200])
+def test_pruned_ranking_of_a_larger_corpus_is_that_of_scoring_everything(monkeypatch, lane_us, n_rows):
+    monkeypatch.setattr(rank_module, "LANE_US", lane_us)
+    rows, names = real_corpus(n_rows)
+    cut = n_rows * 2 // 3
+    segments, view = corpus_of([rows[:cut], rows[cut:]], rows[50:])
+    counted = count(rows[50:])
+    pruned = 0
+    for text in mixed_queries(names):
         query = parse_query(text)
-        result = search(segments, view, query, 10)
-        pruned += not result.total_is_exact
-        assert_same(result, brute_force(rows[50:], query, Parameters()), 10)
+        for parameters in (Parameters(), Parameters((0.5, 2.0, 1.0), (0.1, 0.9, 0.5), 2.0)):
+            result = search(segments, view, query, 10, 0, parameters)
+            pruned += not result.total_is_exact
+            assert_same(result, brute_force(rows[50:], query, parameters, counted), 10)
     assert pruned, "no query was pruned, so nothing was tested"
 
 

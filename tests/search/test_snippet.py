@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_kb.search.snippet import make_snippet
+from git_kb.search.snippet import _place, make_snippet
 from git_kb.text.words import terms
 
 
@@ -29,3 +29,12 @@ def test_the_window_holds_the_matches():
 def test_an_identifier_and_pairs_are_shown():
     snippet = make_snippet("重跑 getUserName 測試", [*terms("getUserName"), *terms("重跑")])
     assert [snippet.text[a:b] for a, b in snippet.ranges] == ["重跑", "getUserName"]
+
+
+@given(st.text("ab \n\t", max_size=40))
+def test_a_place_is_where_the_character_stands_on_one_line(piece):
+    line = " ".join(piece.split())
+    for at, char in enumerate(piece):
+        if not char.isspace():
+            assert line[_place(piece, at)] == char
+            assert line[: _place(piece, at)].count(char) == piece[:at].count(char)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_kb.text.bulk import Vocabulary, find_parts, find_words
-from git_kb.text.words import MAX_TERM_BYTES, _parts, is_unspaced, prepare, terms, word_terms, words
+from git_kb.text.bulk import TEXTS, Vocabulary, find_parts, find_words
+from git_kb.text.words import FIELDS, MAX_TERM_BYTES, _parts, is_unspaced, prepare, terms, word_terms, words
 
 PIECES = [
     "getUserName",
@@ -48,7 +48,8 @@ def test_a_part_has_no_parts(word):
 def test_a_token_string_of_identifiers_has_the_terms_in_order(found):
     vocabulary = Vocabulary()
     names = vocabulary.codes
-    string = vocabulary.encode(" ".join(found))
+    (string,) = vocabulary.encode([("", " ".join(found), "")])
+    string = string.strip(FIELDS)
     there = {char: term for term, char in names.items()}
     expected = [term for word in words(" ".join(found)) for term in word_terms(word)]
     assert [there[char] for char in string] == expected
@@ -72,12 +73,25 @@ def test_terms_are_keys_of_a_tree(text):
     assert all(0 < len(term.encode()) <= MAX_TERM_BYTES for term in terms(text))
 
 
-@given(texts)
-def test_a_token_string_has_one_character_a_term(text):
+@given(st.lists(st.tuples(texts, texts, texts), max_size=5))
+def test_a_token_string_has_one_character_a_term(found):
     vocabulary = Vocabulary()
-    string = vocabulary.encode(text)
+    strings = vocabulary.encode(found)
     names = {char: term for term, char in vocabulary.codes.items()}
-    assert [names[char] for char in string] == terms(text)
+    assert [[[names[char] for char in field] for field in string.split(FIELDS)] for string in strings] == [
+        [terms(text) for text in three] for three in found
+    ]
+    expected = [term for three in found for text in three for term in terms(text)]
+    assert list(vocabulary.codes) == list(dict.fromkeys(expected))
+
+
+def test_permuted_terms_keep_their_text():
+    vocabulary = Vocabulary()
+    (before,) = vocabulary.encode([("one two", "two getUser", "")])
+    chars = sorted(vocabulary.codes.values())
+    moved = {ord(a): b for a, b in zip(chars, reversed(chars), strict=True)}
+    vocabulary.permute(moved)
+    assert vocabulary.encode([("one two", "two getUser", "")]) == [before.translate(moved)]
 
 
 @pytest.mark.parametrize(
@@ -112,8 +126,8 @@ def test_a_long_word_is_cut_and_a_hash_stays_whole():
 
 def test_runs_and_long_words_are_not_cached():
     vocabulary = Vocabulary()
-    vocabulary.encode("plain 日本語テキスト " + "y" * 100)
-    assert set(vocabulary) == {"plain"}
+    vocabulary.encode([("", "plain 日本語テキスト " + "y" * 100, "")])
+    assert set(vocabulary) == {"plain", FIELDS, TEXTS}
 
 
 @given(st.characters())
