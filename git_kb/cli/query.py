@@ -1,7 +1,8 @@
 """git kb query: answer a question with citations.
 
 The answer is made of sentences that stand word for word in the best sections, each with its citation, file
-and line. What the question asks that nothing covers is listed under Gaps.
+and line, and of the code that belongs to them, at most 12 lines of a block. A word of the question that stands in
+nothing of this nor in the headings above it is listed under Gaps. Explore Next has commands that find more.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.index.pagefile import DamagedSegment
-    from git_kb.output.answers import answer_data, render_answer
+    from git_kb.output.answers import ASK, answer_data, render_answer
     from git_kb.search.answer import answer
     from git_kb.store.freshness import with_fresh_view
     from git_kb.store.state import default_state
@@ -45,5 +46,12 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
         env.out.write(json.dumps(answer_data(result), ensure_ascii=False, indent=1) + "\n")
     else:
-        env.out.write(render_answer(result, env.place.prefix))
+        env.out.write(render_answer(result, env.place.prefix, _asking(args, ASK)))
     return 0 if result.sentences else 1
+
+
+def _asking(args: argparse.Namespace, command: str) -> str:
+    """Return the command that asks the same state of the knowledge base."""
+    from shlex import quote
+
+    return f"{command} --at {quote(args.at)}" if args.at else f"{command} --cached" if args.cached else command

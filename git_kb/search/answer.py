@@ -6,47 +6,23 @@ ranking alone.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from math import log
 
 from git_kb.index.segments import Segments
-from git_kb.index.view import View
+from git_kb.index.view import View, ViewRow
 from git_kb.repo.discover import Place
+from git_kb.search.explore import N_ANSWER_SECTIONS, Suggestion, suggest
 from git_kb.search.find import Found, find
-from git_kb.text.fields import FENCE_LINE
-from git_kb.text.words import terms, words
+from git_kb.search.passages import CodeBlock, Sentence, code_near, split_sentences
+from git_kb.search.query import Query, parse_query
+from git_kb.search.question import content_words
+from git_kb.search.rank import search
+from git_kb.text.words import terms
 
 N_SECTIONS = 10
-N_ANSWER_SECTIONS = 4
 N_SENTENCES = 4
-MAX_SENTENCE = 600
-# English words that ask or join but name nothing. They are searched for like others; only gaps and coverage
-# leave them out.
-QUESTION_WORDS = frozenset({
-    "a", "about", "an", "and", "any", "are", "as", "at", "be", "been", "between", "but", "by", "can", "could", "did",
-    "do", "does", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "many", "me",
-    "much", "my", "of", "on", "or", "our", "shall", "should", "so", "some", "than", "that", "the", "their", "them",
-    "then", "there", "these", "they", "this", "to", "us", "was", "we", "were", "what", "when", "where", "which", "who",
-    "whom", "whose", "why", "will", "with", "would", "you", "your",
-})  # fmt: skip
-_BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')\]])|(?<=[.!?][\"')\]]{2}))\s+(?=[\"'(\[`*_]?[^\Wa-z_])|(?<=[。！？])")
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
-_MARKUP = re.compile(r"[ \t]*(?:#{1,6}(?:[ \t]|$)|\||>|<[a-zA-Z/!]|\[[^\]]+\]:|[-=*_]{3,}[ \t]*$|:::|\{\{)")
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence of a section, verbatim.
-
-    start, end: characters in the section's content; line: 1-based in the source.
-    """
-
-    text: str
-    start: int
-    end: int
-    line: int
-    citation: str
-    source: str
+N_CODE_BLOCKS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,53 +38,62 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
-class CitedAnswer:
-    """An answer. confidence: "high", "medium" or "low", or "none" without sentences; reason says why.
+class Gap:
+    """A word of the question that nothing shown in the answer covers.
 
-    gaps: words of the question that nothing covers. explore: (question, reason).
+    looked_for: its index terms; not_found: those that the answer lacks. n_sections: how many sections of the knowledge base
+    have one of these (`at_least`: or more); best: citation of the best of them, "" without one.
     """
+
+    word: str
+    looked_for: tuple[str, ...]
+    not_found: tuple[str, ...]
+    n_sections: int
+    at_least: bool
+    best: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitedAnswer:
+    """An answer. confidence: "high", "medium" or "low", or "none" without sentences; reason says why."""
 
     question: str
     sentences: tuple[Sentence, ...]
+    code: tuple[CodeBlock, ...]
     sources: tuple[Excerpt, ...]
     confidence: str
     reason: str
-    gaps: tuple[str, ...]
-    explore: tuple[tuple[str, str], ...]
+    gaps: tuple[Gap, ...]
+    explore: tuple[Suggestion, ...]
 
 
 def answer(place: Place, view: View, segments: Segments, question: str) -> CitedAnswer:
-    """Return the cited answer to a question."""
+    """Return the cited answer to a question. Reads at most 20 sections."""
     hits = [f for f in find(place, view, segments, question, N_SECTIONS).found if f.content is not None]
     asked = content_words(question)
     weights = _weights(segments, view, asked)
     sentences, used = _choose(hits, weights)
-    covered = {t for f in used for t in f.hit.terms}
-    gaps = tuple(w for w, ts in asked.items() if not covered & set(ts))
+    code = _code(used, sentences, weights)
+    missing = _missing(asked, question, [*(s.text for s in sentences), *(b.text for b in code), *(_heading(f) for f in used)])
+    gaps, rows = _gaps(view, segments, asked, missing)
     confidence, reason = _confidence(used, asked, gaps)
     return CitedAnswer(
         question=question,
         sentences=tuple(sentences),
+        code=tuple(code),
         sources=tuple(_excerpt(f) for f in used),
         confidence=confidence if sentences else "none",
         reason=reason if sentences else "no section has a sentence on it",
         gaps=gaps,
-        explore=_explore(hits, used, gaps, view),
+        explore=suggest(place, view, segments, question, hits, used, rows),
     )
 
 
-def content_words(question: str) -> dict[str, list[str]]:
-    """Return the words of a question that name something, each with its terms."""
-    return {w: terms(w) for w in words(question) if w.lower() not in QUESTION_WORDS and terms(w)}
-
-
 def _weights(segments: Segments, view: View, asked: dict[str, list[str]]) -> dict[str, float]:
-    """Return term -> idf for the question's terms that occur."""
-    from math import log
-
+    """Return term -> idf for the question's terms that occur, in the question's order."""
     n = max(view.n_live, 1)
     weights = {}
-    for term in {t for ts in asked.values() for t in ts}:
+    for term in dict.fromkeys(t for ts in asked.values() for t in ts):
         df = sum(p.df for s in segments if (p := s.postings(term)) is not None)
         if df:
             weights[term] = log(1 + max(n - df, 0) / (df + 0.5)) + 0.1
@@ -135,92 +120,74 @@ def _choose(hits: list[Found], weights: dict[str, float]) -> tuple[list[Sentence
             value = value / total * (found.hit.score / hits[0].hit.score) * (1.0 if order == 0 else 0.9 if order < 3 else 0.8)
             rated.append((value, -rank, -order, sentence, found))
     rated.sort(key=lambda r: r[:3], reverse=True)
-    chosen = [r for r in rated[:N_SENTENCES] if r[0] >= 0.35 * rated[0][0]]
+    # Copies of a text (a chapter and its printed form) would say the same twice.
+    unlike = list({tuple(terms(r[3].text)): r for r in reversed(rated)}.values())[::-1]
+    chosen = [r for r in unlike[:N_SENTENCES] if r[0] >= 0.35 * rated[0][0]]
     chosen.sort(key=lambda r: (-r[1], -r[2]))
     used = list({id(r[4]): r[4] for r in chosen}.values())
     return [r[3] for r in chosen], used
 
 
-def split_sentences(found: Found) -> list[Sentence]:
-    """Return the sentences of a section's prose.
+def _code(used: list[Found], sentences: list[Sentence], weights: dict[str, float]) -> list[CodeBlock]:
+    """Return up to N_CODE_BLOCKS code blocks that belong to the sentences, one a section at most, best section first."""
+    blocks: list[CodeBlock] = []
+    for found in used:
+        block = code_near(found, [s for s in sentences if s.citation == found.citation], weights)
+        if block is not None and len(blocks) < N_CODE_BLOCKS and all(block.text.split() != b.text.split() for b in blocks):
+            blocks.append(block)
+    return blocks
 
-    no headings, code, tables, quotes or raw HTML. Each is a verbatim span.
+
+def _missing(asked: dict[str, list[str]], question: str, texts: list[str]) -> dict[str, list[str]]:
+    """Return word -> its terms that are not shown, for the words of the question that the answer does not cover.
+
+    texts: what is shown, that is sentences, code and the headings they stand under. A word is covered when more than half of
+    its terms are in them: of an identifier that is itself or its parts, of a run of Chinese most of its pairs.
     """
-    content = found.content or ""
-    sentences = []
-    for start, end in _prose_spans(content):
-        at = start
-        for piece in _BREAK.split(content[start:end]):
-            begin = content.index(piece, at) if piece else at
-            at = begin + len(piece)
-            text = piece.strip()
-            if not 0 < len(text) <= MAX_SENTENCE or not any(c.isalnum() for c in text):
-                continue
-            begin += piece.index(text)
-            line = found.row.line + content.count("\n", 0, begin)
-            sentences.append(Sentence(text, begin, begin + len(text), line, found.citation, found.document.source))
-    return sentences
+    shown = set(terms("\n".join(texts)))
+    for prefix in parse_query(question).prefixes:
+        if any(t.startswith(prefix) for t in shown):
+            shown.update(terms(prefix))
+    missing = {word: [t for t in ts if t not in shown] for word, ts in asked.items()}
+    return {word: left for word, left in missing.items() if 2 * len(left) >= len(asked[word])}
 
 
-def _prose_spans(content: str) -> list[tuple[int, int]]:
-    """Return (start, end) of paragraphs and list items."""
-    spans: list[tuple[int, int]] = []
-    fence = ""
-    start = -1
-    at = 0
-    for line in content.split("\n"):
-        end = at + len(line)
-        marks = FENCE_LINE.match(line)
-        item = _ITEM.match(line)
-        breaks = not line.strip() or marks or fence or item or _MARKUP.match(line) or line.startswith(("    ", "\t"))
-        if breaks and start >= 0:
-            spans.append((start, at - 1))
-            start = -1
-        if marks and (not fence or (marks[1][0] == fence[0] and len(marks[1]) >= len(fence))):
-            fence = "" if fence else marks[1]
-        elif item and not fence:
-            start = at + item.end()
-        elif not breaks and start < 0:
-            start = at
-        at = end + 1
-    if start >= 0:
-        spans.append((start, len(content)))
-    return spans
+def _gaps(
+    view: View, segments: Segments, asked: dict[str, list[str]], missing: dict[str, list[str]]
+) -> tuple[tuple[Gap, ...], list[tuple[str, ViewRow]]]:
+    """Return the gaps, and of those that some section could fill (word, row of the best one)."""
+    gaps, rows = [], []
+    for word, left in missing.items():
+        query = Query(word)
+        query.weights = dict.fromkeys(left, 1)
+        result = search(segments, view, query, 1)
+        row = next((r for hit in result.hits for r in view.rows_of(hit.entry_id)), None)
+        best = f"{view.document(row.doc).docid}#{row.chunk}" if row else ""
+        gaps.append(Gap(word, tuple(dict.fromkeys(asked[word])), tuple(left), result.total, not result.total_is_exact, best))
+        if row:
+            rows.append((word, row))
+    return tuple(gaps), rows
+
+
+def _heading(found: Found) -> str:
+    """Return the headings a hit stands under, from the title of its document on."""
+    title = found.document.title
+    return " > ".join(found.row.heading if found.row.heading[:1] == (title,) else (title, *found.row.heading))
 
 
 def _excerpt(found: Found) -> Excerpt:
-    heading = " > ".join(found.row.heading) or found.document.title
     text = found.snippet.text if found.snippet else ""
-    return Excerpt(found.citation, found.kbid, found.document.source, found.row.line, heading, text)
+    return Excerpt(found.citation, found.kbid, found.document.source, found.row.line, _heading(found), text)
 
 
-def _confidence(used: list[Found], asked: dict[str, list[str]], gaps: tuple[str, ...]) -> tuple[str, str]:
-    """Return the level and why.
-
-    how much of the question the cited sections cover, and how many documents they come from.
-    """
+def _confidence(used: list[Found], asked: dict[str, list[str]], gaps: tuple[Gap, ...]) -> tuple[str, str]:
+    """Return the level and why: how much of the question the answer covers, and how many documents it comes from."""
     n_documents = len({f.document.docid for f in used})
     n_words = max(len(asked), 1)
     share = (n_words - len(gaps)) / n_words
     strongest = max((f.confidence for f in used), default=0.0)
     sources = f"{n_documents} document{'s' * (n_documents != 1)}"
-    reason = f"based on {sources}; the cited sections hold {n_words - len(gaps)} of {n_words} words of the question"
+    reason = f"based on {sources}; it has {n_words - len(gaps)} of {n_words} words of the question"
     if share >= 0.75 and strongest >= 0.5 and (n_documents > 1 or strongest >= 0.7):
         return "high", reason
     return ("medium" if share >= 0.5 and strongest >= 0.3 else "low"), reason
-
-
-def _explore(hits: list[Found], used: list[Found], gaps: tuple[str, ...], view: View) -> tuple[tuple[str, str], ...]:
-    """Return up to five follow-up queries: gaps first, then what stands near the answer but was not used."""
-    found: list[tuple[str, str]] = []
-    if gaps and used:
-        found.append((f"{' '.join(gaps)} {used[0].document.title}", f"nothing cited covers {', '.join(gaps)}"))
-    shown = {f.row.heading[-1:] for f in used}
-    for hit in hits:
-        if hit in used or hit.row.heading[-1:] in shown or len(found) >= 5:
-            continue
-        shown.add(hit.row.heading[-1:])
-        heading = hit.row.heading[-1] if hit.row.heading else hit.document.title
-        about = f"{heading} in {hit.document.title}" if heading != hit.document.title else heading
-        found.append((f"What about {about}?", f"{hit.citation} matches too"))
-    return tuple(found)

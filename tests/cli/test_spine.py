@@ -103,7 +103,8 @@ def test_search_as_json_without_hits_ends_with_1(kb):
 
 
 def test_other_json_forms(kb):
-    assert set(kb.json("query", "swarm")) == {"question", "sentences", "sources", "confidence", "reason", "gaps", "explore"}
+    keys = {"question", "sentences", "code", "sources", "confidence", "reason", "gaps", "explore"}
+    assert set(kb.json("query", "swarm")) == keys
     section = kb.json("show", kb.hits("syrup")[0])
     assert set(section) == {"kbid", "type", "size", "title", "places", "content"}
     document = kb.json("show", "docs--guide.md")

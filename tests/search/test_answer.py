@@ -1,13 +1,15 @@
 """Cited answers: sentences that stand word for word in sections."""
 
-from itertools import pairwise
+import re
+import shlex
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from kb import Kb
 
-from git_kb.search.answer import QUESTION_WORDS, answer, content_words, split_sentences
+from git_kb.output.answers import render_answer
+from git_kb.search import answer as answer_module
+from git_kb.search import explore, find
+from git_kb.search.answer import answer
 from git_kb.store.viewfile import current_view
 
 TEXT = """\
@@ -32,67 +34,6 @@ hive = "not a sentence about the hive."
 
 <div>hive in html.</div>
 """
-
-
-class Stub:
-    """What split_sentences needs of a hit."""
-
-    def __init__(self, content):
-        self.content = content
-        self.row = type("Row", (), {"line": 10})
-        self.document = type("Document", (), {"source": "s.md"})
-        self.citation = "s.md#c-00000000"
-
-
-def sentences(content):
-    return [s.text for s in split_sentences(Stub(content))]
-
-
-def test_sentences_are_prose_alone():
-    assert sentences(TEXT) == [
-        "A hive stands on a stone.",
-        "The entrance of a hive faces south!",
-        "Does rain matter?",
-        "It does.",
-        "A hive has frames.",
-        "Frames hold comb.",
-        "Comb is wax.",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("One. Two.", ["One.", "Two."]),
-        ("See e.g. this one. Next.", ["See e.g. this one.", "Next."]),
-        ("Version 1.2.3 is out. Good.", ["Version 1.2.3 is out.", "Good."]),
-        ("蜂は飛ぶ。巣に帰る。", ["蜂は飛ぶ。", "巣に帰る。"]),
-        ('He said "go." Then he went.', ['He said "go."', "Then he went."]),
-        ("Wrapped\nover lines. And\nmore.", ["Wrapped\nover lines.", "And\nmore."]),
-        ("...", []),
-        ("", []),
-        ("no end", ["no end"]),
-        ("~~~\ncode.\n```\nstill code.\n~~~\nAfter.", ["After."]),
-        ("```\nnever closed.", []),
-    ],
-)
-def test_splitting(text, expected):
-    assert sentences(text) == expected
-
-
-@given(st.text(alphabet="aB .!?\n*-#>`|<\"')(1蜂。\t", max_size=120))
-def test_every_sentence_is_a_verbatim_span(text):
-    for s in split_sentences(Stub(text)):
-        assert text[s.start : s.end] == s.text == s.text.strip()
-        assert s.line == 10 + text[: s.start].count("\n")
-    spans = [(s.start, s.end) for s in split_sentences(Stub(text))]
-    assert all(a[1] <= b[0] for a, b in pairwise(spans))
-
-
-def test_content_words():
-    assert list(content_words("How do I feed the Colony?")) == ["feed", "Colony"]
-    assert content_words("what is it") == {}
-    assert "who" in QUESTION_WORDS
 
 
 @pytest.fixture
@@ -126,8 +67,7 @@ def test_an_answer_rests_on_its_sections(kb):
 
 def test_what_nothing_covers_is_a_gap(kb):
     result = ask(kb, "Which xylophone do I feed in spring?")
-    assert result.gaps == ("xylophone",)
-    assert result.explore[0][0].startswith("xylophone ")
+    assert [g.word for g in result.gaps] == ["xylophone"]
     full = ask(kb, "What do I feed in spring?")
     order = ["none", "low", "medium", "high"]
     assert order.index(result.confidence) <= order.index(full.confidence)
@@ -147,3 +87,117 @@ def test_no_answer_says_so(kb, question):
 
 def test_the_same_question_gives_the_same_answer(kb):
     assert ask(kb, "hive entrance") == ask(kb, "hive entrance")
+
+
+def test_a_word_that_is_only_in_the_rest_of_a_section_is_a_gap(tmp_path):
+    """Covered is what the reader sees, not what the ranking saw."""
+    lines = "".join(f"In year {n} feed syrup in spring.\n\n" for n in range(6))
+    kb = Kb.ready(tmp_path / "repo", {"a.md": f"# Bees\n\n## Feeding\n\n{lines}A smoker calms.\n"})
+    result = ask(kb, "feed syrup in spring with a smoker to bees")
+    assert all("smoker" not in s.text for s in result.sentences)
+    (gap,) = result.gaps  # bees are in the title
+    assert (gap.word, gap.n_sections, gap.at_least) == ("smoker", 1, False)
+    assert gap.best == result.sources[0].citation
+    assert result.reason.endswith("4 of 5 words of the question")
+
+
+def test_a_gap_says_what_was_looked_for_and_where_it_is(kb):
+    result = ask(kb, "Which xylophones and frames do I feed in autumn?")
+    gaps = {g.word: g for g in result.gaps}
+    assert gaps["xylophones"].looked_for == gaps["xylophones"].not_found == ("xylophon",)
+    assert (gaps["xylophones"].n_sections, gaps["xylophones"].best) == (0, "")
+    text = render_answer(result)
+    assert "- xylophones: looked for 'xylophon'; not found in any section of the knowledge base\n" in text
+    if "frames" in gaps:
+        assert gaps["frames"].n_sections == 1
+        assert gaps["frames"].best.startswith("hives.md#")
+
+
+def test_a_part_of_an_identifier_does_not_cover_it(tmp_path):
+    kb = Kb.ready(tmp_path / "repo", {"a.md": "# Weights\n\nThe weigh_hive call takes a scale. The hive is heavy.\n"})
+    assert ask(kb, "weigh_hive scale").gaps == ()
+    (gap,) = ask(kb, "move_hive scale").gaps
+    assert gap.word == "move_hive"
+    assert "hive" in gap.looked_for
+    assert "hive" not in gap.not_found
+
+
+def test_a_prefix_is_covered_by_what_it_finds(kb):
+    assert [g.word for g in ask(kb, "fee* syrup").gaps] == []
+
+
+CODE_KB = {
+    "serve.md": "---\ntitle: Serving\n---\n\n## Start\n\nStart the server of the project:\n\n```sh\nhugo server -D\n```\n\nStop it later.\n",
+    "copy.md": "# Copy\n\n## Start\n\nStart the server of *the* project:\n\n```sh\nhugo server -D\n```\n",
+    "long.md": "# Port\n\nThe port option is set in a file:\n\n```toml\n"
+    + "".join(f"key{n} = {n}\n" for n in range(30))
+    + "port = 1313\n```\n",
+    "more.md": "# Server\n\n## Address of the server\n\nThe server has an address.\n\n## Log of the server\n\nThe server has a log.\n",
+}
+
+
+def test_code_is_quoted_word_for_word(tmp_path):
+    kb = Kb.ready(tmp_path / "repo", CODE_KB)
+    result = ask(kb, "How do I start the server of the project?")
+    assert [b.text for b in result.code] == ["hugo server -D"]  # the copy says the same
+    assert [s.text for s in result.sentences].count("Start the server of the project:") + [s.text for s in result.sentences].count(
+        "Start the server of *the* project:"
+    ) == 1
+    for b in result.code:
+        assert kb.json("show", b.citation)["content"][b.start : b.end] == b.text
+        assert kb.read(b.source).decode().split("\n")[b.line - 1] == b.text
+    out = kb.ok("query", "How do I start the server of the project?")
+    assert "\n\n```sh\nhugo server -D\n```\n— " in out
+
+
+def test_long_code_is_cut_to_the_lines_that_matter(tmp_path):
+    kb = Kb.ready(tmp_path / "repo", CODE_KB)
+    (block,) = ask(kb, "port option in a file").code
+    assert block.text.count("\n") + 1 == 12
+    assert "port = 1313" in block.text
+    assert block.n_lines == 31
+    assert kb.json("show", block.citation)["content"][block.start : block.end] == block.text
+    assert ", 12 of 31 lines\n" in kb.ok("query", "port option in a file")
+
+
+def suggested(kb, question, *options):
+    """Return the command lines of Explore Next."""
+    out = kb.run("query", *options, question).out
+    return [shlex.split(c)[2:] for c in re.findall(r"^- `(git kb query .*)` — ", out, re.MULTILINE)]
+
+
+@pytest.mark.parametrize("question", ["How do I start the server?", "server", "What is the port option of the frames?"])
+def test_what_is_suggested_can_be_run_and_finds_something(tmp_path, question):
+    kb = Kb.ready(
+        tmp_path / "repo", {**CODE_KB, "hives.md": TEXT, "odd.md": '# Server\'s "log" of $HOME `x` -v!\n\nA server logs.\n'}
+    )
+    asked = suggested(kb, question)
+    assert asked
+    assert len({tuple(a) for a in asked}) == len(asked)
+    for command in asked:
+        assert command[0] == "query"
+        assert command[1].lower() != question.lower()
+        done = kb.run(*command)
+        assert done.code == 0, (command, done)
+
+
+def test_an_older_state_is_asked_again_as_it_was(tmp_path):
+    kb = Kb.ready(tmp_path / "repo", CODE_KB)
+    asked = suggested(kb, "server", "--at", "HEAD")
+    assert asked
+    for command in asked:
+        assert command[:3] == ["query", "--at", "HEAD"]
+        assert kb.run(*command).code == 0
+
+
+def test_an_answer_reads_few_sections(tmp_path, monkeypatch):
+    files = {f"n{n}.md": "".join(f"# Hive {n} frame {k}\n\nThe hive {n} has frame {k}.\n\n" for k in range(5)) for n in range(20)}
+    kb = Kb.ready(tmp_path / "repo", files)
+    read = []
+    for module in (find, explore):
+        real = module.read_contents
+        monkeypatch.setattr(module, "read_contents", lambda place, kbids, real=real: read.extend(kbids) or real(place, kbids))
+    result = ask(kb, "Which frame has hive 7 and a queen?")
+    assert result.explore
+    assert 10 < len(read) <= 20
+    assert answer_module.N_SECTIONS + explore.N_READ <= 20
