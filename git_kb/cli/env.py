@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import BinaryIO, TextIO
 
+    from git_kb.errors import KbError
     from git_kb.repo.discover import Place
     from git_kb.repo.lockfile import WriterLock
     from git_kb.repo.protocol import Repository
@@ -102,6 +103,14 @@ class Env:
     def warn(self, message: str) -> None:
         self.n_warnings += 1
         self.err.write(f"warning: {_visible(message)}\n")
+
+    def report(self, error: KbError, hint: bool = True) -> None:
+        """Say what failed, and what to do about it."""
+        from git_kb.output.terminal import visible
+
+        self.err.write(f"{'error' if error.exit_code == 1 else 'fatal'}: {visible(str(error))}\n")
+        if hint and error.hint and self.environ.get("GIT_ADVICE", "1") not in ("0", "false", "no"):
+            self.err.write(f"hint: {visible(error.hint)}\n")
 
     def note(self, message: str) -> None:
         """Say something that --quiet silences."""

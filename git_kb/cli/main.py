@@ -74,9 +74,7 @@ def run(arguments: list[str], env: Env) -> int:
     try:
         return _run(arguments, env)
     except KbError as e:
-        env.err.write(f"{'error' if e.exit_code == 1 else 'fatal'}: {_safe(str(e))}\n")
-        if e.hint and _advice(env):
-            env.err.write(f"hint: {_safe(e.hint)}\n")
+        env.report(e)
         return e.exit_code
 
 
@@ -184,13 +182,3 @@ def _help(topics: list[str], env: Env) -> int:
             env.out.write(f"   {verb:14} {command_module(verb).SUMMARY}\n")
     env.out.write("\n'git kb <command> -h' has its options; 'git help kb' is the manual.\n")
     return 0
-
-
-def _advice(env: Env) -> bool:
-    return env.environ.get("GIT_ADVICE", "1") not in ("0", "false", "no")
-
-
-def _safe(text: str) -> str:
-    from git_kb.output.terminal import visible
-
-    return visible(text)

@@ -1,7 +1,8 @@
 """git kb show: print a section, a document or what a citation points to.
 
 Takes a kbid (4 or more characters), a docid, a source path, or a citation <docid>#c-xxxxxxxx. A document is
-shown with its sections.
+shown with its sections. Of several ids, those that are known are shown in the order given; the others are named on
+standard error, and the exit status is 1 (128 when one is ambiguous or damaged). With --json, several ids give a list.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from git_kb.cli.env import Env
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from git_kb.errors import KbError
     from git_kb.index.view import View
     from git_kb.output.show import Place
+    from git_kb.store.pool import Pool
     from git_kb.store.state import StateName
 
 SUMMARY = "print a section, a document or what a citation points to"
@@ -35,40 +38,54 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
     env.quiet = args.json
     state = default_state(env.place, args.at, args.cached)
-    shown = with_fresh_view(env.repo, state, env.hooks("show"), lambda view, segments: _look_up(view, state, args.id, env))
-    if args.json:
+    shown, errors = with_fresh_view(env.repo, state, env.hooks("show"), lambda view, _: _look_up(view, state, args.id, env))
+    if args.json and (shown or len(args.id) > 1):
         import json
 
-        env.out.write(json.dumps(shown if len(shown) > 1 else shown[0], ensure_ascii=False, indent=1) + "\n")
-        return 0
-    for data in shown:
-        env.out.write(_document_text(data) if "sections" in data else _section_text(data))
-    return 0
+        env.out.write(json.dumps(shown if len(args.id) > 1 else shown[0], ensure_ascii=False, indent=1) + "\n")
+    elif not args.json:
+        for data in shown:
+            env.out.write(_document_text(data) if "sections" in data else _section_text(data))
+    for number, error in enumerate(errors, 1):
+        # The same advice once.
+        env.report(error, all(error.hint != e.hint for e in errors[number:]))
+    return max((e.exit_code for e in errors), default=0)
 
 
-def _look_up(view: View, state: StateName, names: list[str], env: Env) -> list[dict[str, object]]:
+def _look_up(view: View, state: StateName, names: list[str], env: Env) -> tuple[list[dict[str, object]], list[KbError]]:
+    """Return (what the names stand for, why others stand for nothing). Raises DamagedSegment."""
+    from git_kb.errors import KbError
+    from git_kb.index.pagefile import DamagedSegment
+    from git_kb.store.pool import Pool
+
+    pool = Pool(env.repo)
+    shown: list[dict[str, object]] = []
+    errors: list[KbError] = []
+    for name in names:
+        try:
+            shown.append(_look_up_one(view, state, name, pool, env))
+        except DamagedSegment:
+            raise
+        except KbError as e:
+            errors.append(e)
+    return shown, errors
+
+
+def _look_up_one(view: View, state: StateName, name: str, pool: Pool, env: Env) -> dict[str, object]:
     from git_kb.index.view import ViewDocument
     from git_kb.ingest.select import inside_path
     from git_kb.model.document import source_of_path
     from git_kb.output.show import UnknownId, resolve_id
-    from git_kb.store.pool import Pool
 
-    pool = Pool(env.repo)
-    shown = []
-    for name in names:
-        try:
-            found = resolve_id(view, name)
-        except UnknownId:
-            inside = inside_path(env.place, name)
-            if inside is not None and os.path.lexists(os.path.join(env.cwd, name)):
-                found = resolve_id(view, source_of_path(inside))
-            elif not (found := _front_matter(name, state, env)):
-                raise
-        if isinstance(found, ViewDocument):
-            shown.append(_document_data(view, found))
-        else:
-            shown.append(_section_data(pool, found))
-    return shown
+    try:
+        found = resolve_id(view, name)
+    except UnknownId:
+        inside = inside_path(env.place, name)
+        if inside is not None and os.path.lexists(os.path.join(env.cwd, name)):
+            found = resolve_id(view, source_of_path(inside))
+        elif not (found := _front_matter(name, state, env)):
+            raise
+    return _document_data(view, found) if isinstance(found, ViewDocument) else _section_data(pool, found)
 
 
 def _front_matter(name: str, state: StateName, env: Env) -> list[Place]:

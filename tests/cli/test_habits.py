@@ -86,3 +86,28 @@ def test_a_revision_without_a_knowledge_base_is_told_from_no_knowledge_base(kb):
     done = kb.run("search", "--at", "HEAD", "x")
     assert done.code == 128
     assert "committed" in done.err
+
+
+def test_of_several_ids_the_known_ones_are_shown(kb):
+    done = kb.run("show", "docs--b.md", "nope", "a.md", "nada")
+    assert done.code == 1
+    assert done.out == kb.ok("show", "docs--b.md", "a.md")
+    assert [line.split(":")[0] for line in done.err.splitlines()] == ["error", "error", "hint"]
+    assert "'nope'" in done.err.splitlines()[0]
+    assert "'nada'" in done.err.splitlines()[1]
+
+
+def test_of_several_ids_json_is_a_list_however_many_are_known(kb):
+    assert [d["docid"] for d in json.loads(kb.run("show", "--json", "nope", "a.md").out)] == ["a.md"]
+    assert json.loads(kb.run("show", "--json", "nope", "nada").out) == []
+    assert kb.run("show", "--json", "nope").out == ""
+    assert kb.json("show", "a.md")["docid"] == "a.md"
+
+
+def test_a_failure_worse_than_not_found_is_told_by_the_exit_status(kb):
+    kb.write("docs/bb.md", "# BB\n")
+    kb.ok("ingest")
+    done = kb.run("show", "nope", "docs--b", "a.md")
+    assert done.code == 128
+    assert "document a.md" in done.out
+    assert "'docs--b' is ambiguous" in done.err
