@@ -2,8 +2,9 @@
 
 
 class KbError(Exception):
-    """A failure the user can act on. Printed as "fatal: <message>" and, where there is one, "hint: <hint>".
+    """A failure the user can act on.
 
+    Printed as "fatal: <message>" ("error: " when `exit_code` is not 128) and, where there is one, "hint: <hint>".
     `exit_code` is the process's exit status: 1 for "the answer is no", 128 for the rest, 129 for misuse.
     """
 
@@ -12,9 +13,10 @@ class KbError(Exception):
 
 
 class UsageError(KbError):
-    """The command line is wrong."""
+    """The command line is wrong. Printed as "error: <message>"; `usage`, where it is set, is a line that follows."""
 
     exit_code = 129
+    usage = ""
 
 
 class NotFound(KbError):

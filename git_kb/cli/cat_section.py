@@ -34,7 +34,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     if args.what in ("batch", "check"):
         return _batch(pool, env, content=args.what == "batch")
     if args.section is None:
-        raise BadArguments("name a section", "git kb cat-section (-t|-s|-e|-p) <kbid>")
+        raise BadArguments("name a section")
     try:
         kbid = _resolve(pool, args.section)
         section = pool.read(kbid)

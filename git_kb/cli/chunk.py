@@ -15,10 +15,14 @@ SUMMARY = "show how a file would be cut, one JSON line a chunk"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from git_kb.cli.parser import number
+
     parser.add_argument("file", nargs="+", help="files to cut; '-' is standard input")
     parser.add_argument("--name", help="cut as if the file had this name (for standard input)")
-    parser.add_argument("--target", type=int, default=4000, metavar="BYTES", help="a part closes here (default: 4000)")
-    parser.add_argument("--ceiling", type=int, default=8000, metavar="BYTES", help="and is never longer than this (default: 8000)")
+    parser.add_argument("--target", type=number, default=4000, metavar="BYTES", help="a part closes here (default: 4000)")
+    parser.add_argument(
+        "--ceiling", type=number, default=8000, metavar="BYTES", help="and is never longer than this (default: 8000)"
+    )
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
@@ -29,7 +33,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.text.chunk import Unusable
 
     if not 0 < args.target <= args.ceiling:
-        raise BadArguments("--target must be positive and not over --ceiling", "git kb chunk [--target N] [--ceiling N] FILE...")
+        raise BadArguments("--target must be positive and not over --ceiling")
     code = 0
     for name in args.file:
         if name == "-":

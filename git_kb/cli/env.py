@@ -108,7 +108,9 @@ class Env:
         """Say what failed, and what to do about it."""
         from git_kb.output.terminal import visible
 
-        self.err.write(f"{'error' if error.exit_code == 1 else 'fatal'}: {visible(str(error))}\n")
+        self.err.write(f"{'fatal' if error.exit_code == 128 else 'error'}: {visible(str(error))}\n")
+        if usage := getattr(error, "usage", ""):
+            self.err.write(f"{usage}\n")
         if hint and error.hint and self.environ.get("GIT_ADVICE", "1") not in ("0", "false", "no"):
             self.err.write(f"hint: {visible(error.hint)}\n")
 

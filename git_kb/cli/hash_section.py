@@ -27,7 +27,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.model.section import encode_section, make_section, section_id
 
     if not args.stdin and not args.file:
-        raise BadArguments("nothing to hash: name a file, or use --stdin", "git kb hash-section [-w] [-t MIME] [--stdin] [FILE]...")
+        raise BadArguments("nothing to hash: name a file, or use --stdin")
     objects = []
     for name, data in _inputs(args, env):
         encoded = encode_section(make_section(args.type, data, what=f"'{name}'"))

@@ -15,12 +15,12 @@ SUMMARY = "bring the index up to date"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from git_kb.cli.parser import add_view_arguments
+    from git_kb.cli.parser import add_view_arguments, number
 
     add_view_arguments(parser)
     parser.add_argument("--rebuild", action="store_true", help="drop all segments and make them again")
     parser.add_argument(
-        "-j", "--jobs", type=int, default=0, metavar="N", help="worker processes (default: one a processor, at most 4)"
+        "-j", "--jobs", type=number, default=0, metavar="N", help="worker processes (default: one a processor, at most 4)"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors and warnings")
     parser.add_argument("--progress", action=argparse.BooleanOptionalAction, default=None, help="show progress on standard error")

@@ -17,12 +17,14 @@ SUMMARY = "bring files and directories into the knowledge base"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from git_kb.cli.parser import number
+
     parser.add_argument("path", nargs="*", default=["."], help="files and directories (default: from here on down)")
     parser.add_argument("-n", "--dry-run", action="store_true", help="say what would be done, write nothing")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary, only warnings")
     parser.add_argument("-v", "--verbose", action="store_true", help="name every source that was added, changed or skipped")
     parser.add_argument(
-        "-j", "--jobs", type=int, default=0, metavar="N", help="worker processes (default: one a processor, at most 4)"
+        "-j", "--jobs", type=number, default=0, metavar="N", help="worker processes (default: one a processor, at most 4)"
     )
     parser.add_argument("-f", "--force", action="store_true", help="cut again what has not changed")
     parser.add_argument("--prune", action="store_true", help="drop the manifests of sources that no longer exist")
@@ -44,7 +46,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
     env.quiet = args.quiet or args.json
     if args.jobs < 0:
-        raise BadArguments("--jobs must not be negative", "git kb ingest [--jobs N] [PATH]...")
+        raise BadArguments("--jobs must not be negative")
     check_root(env.place)
     config = worktree_config(env.place)
     options = Options(
@@ -62,7 +64,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         documents = worktree_documents(env.place)
         selection = select_sources(env.place, args.path, config, documents, env.warn, options.force)
         if options.title and len(selection.work) != 1:
-            raise BadArguments(f"--title is for one source, here are {len(selection.work)}", "git kb ingest --title TITLE FILE")
+            raise BadArguments(f"--title is for one source, here are {len(selection.work)}")
         return ingest(env.repo, selection, config, options, progress, beat)  # type: ignore[arg-type]
 
     if args.dry_run:

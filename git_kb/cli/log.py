@@ -19,7 +19,9 @@ SUMMARY = "list what happened to the knowledge base"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-n", "--max-count", type=int, metavar="N", help="show at most N operations")
+    from git_kb.cli.parser import number
+
+    parser.add_argument("-n", "--max-count", type=number, metavar="N", help="show at most N operations")
     parser.add_argument("--at", metavar="REV", default="HEAD", help="branch history from here (default: HEAD)")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--oneline", action="store_true", help="one line an operation")

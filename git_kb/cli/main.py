@@ -9,10 +9,10 @@ from git_kb.errors import KbError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from types import ModuleType
 
     from git_kb.cli.env import Env
+    from git_kb.cli.parser import Parser
 
 # Verb -> module below git_kb.cli. The order is that of the help.
 PORCELAIN = {
@@ -36,6 +36,7 @@ PLUMBING = {
 }
 COMMANDS = {**PORCELAIN, **PLUMBING}
 
+USAGE_LINE = "usage: git kb [-C <dir>] [--git-dir <dir>] [--work-tree <dir>] <command> [<args>]"
 FATAL, USAGE, INTERRUPTED, BROKEN_PIPE = 128, 129, 130, 141
 
 
@@ -88,6 +89,8 @@ def _run(arguments: list[str], env: Env) -> int:
         env.out.write(f"git-kb version {__version__}\n")
         return 0
     verb = rest[0]
+    if verb.startswith("-"):
+        raise UnknownOption(verb.partition("=")[0])
     if verb not in COMMANDS:
         raise UnknownVerb(verb)
     if verb == "search":
@@ -96,16 +99,20 @@ def _run(arguments: list[str], env: Env) -> int:
         quick = quick_search(rest[1:], env)
         if quick is not None:
             return quick
-    from git_kb.cli.parser import HelpAsked
+    from git_kb.cli.parser import BadArguments, HelpAsked
 
     module = command_module(verb)
     parser = command_parser(verb, module)
     try:
         args = parser.parse_args(module.prepare(rest[1:]) if hasattr(module, "prepare") else rest[1:])
+        return int(module.run(args, env))
     except HelpAsked as e:
         env.out.write(e.text)
         return 0
-    return int(module.run(args, env))
+    except BadArguments as e:
+        e.usage = parser.short_usage()
+        e.hint = e.hint or f"see 'git kb {verb} -h'"
+        raise
 
 
 class UnknownVerb(UsageError):
@@ -120,8 +127,22 @@ class UnknownVerb(UsageError):
         super().__init__(f"'{verb}' is not a git kb command")
 
 
+class UnknownOption(UsageError):
+    """There is no such option before the command."""
+
+    usage = USAGE_LINE
+    hint = "see 'git kb -h'"
+
+    def __init__(self, option: str):
+        self.option = option
+        super().__init__(f"unknown option '{option}'")
+
+
 class MissingValue(UsageError):
     """A global option lacks its value."""
+
+    usage = USAGE_LINE
+    hint = "see 'git kb -h'"
 
     def __init__(self, option: str):
         super().__init__(f"option '{option}' needs a value")
@@ -159,7 +180,7 @@ def command_module(verb: str) -> ModuleType:
     return import_module(f"git_kb.cli.{COMMANDS[verb]}")
 
 
-def command_parser(verb: str, module: ModuleType) -> argparse.ArgumentParser:
+def command_parser(verb: str, module: ModuleType) -> Parser:
     """Return the parser of one verb."""
     from git_kb.cli.parser import Parser
 
@@ -175,7 +196,7 @@ def _help(topics: list[str], env: Env) -> int:
         return 0
     if topics:
         raise UnknownVerb(topics[0])
-    env.out.write("usage: git kb [-C <dir>] [--git-dir <dir>] [--work-tree <dir>] <command> [<args>]\n")
+    env.out.write(f"{USAGE_LINE}\n")
     for title, table in (("commands", PORCELAIN), ("for scripts", PLUMBING)):
         env.out.write(f"\n{title}:\n")
         for verb in table:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Sequence
 from typing import NoReturn
 
 from git_kb.errors import UsageError
 
 
 class BadArguments(UsageError):
-    """The command line does not fit the command. The hint is its usage."""
+    """The command line does not fit the command. `usage` is set where the command is known (cli/main.py)."""
 
-    def __init__(self, message: str, usage: str):
-        self.hint = usage
+    def __init__(self, message: str, hint: str = ""):
+        self.hint = hint
         super().__init__(message)
 
 
@@ -30,8 +32,56 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, prog: str, description: str):
         super().__init__(prog=prog, description=description, allow_abbrev=False, formatter_class=_Formatter)
 
+    def parse_args(self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None) -> argparse.Namespace:  # type: ignore[override]
+        """Parse a command line. Raises BadArguments, HelpAsked."""
+        try:
+            parsed, rest = self.parse_known_args(args, namespace)
+        except BadArguments:
+            # What is missing besides says less than an unknown option.
+            self._refuse(self._without_requirements(args))
+            raise
+        self._refuse(rest)
+        return parsed
+
+    def _without_requirements(self, args: Sequence[str] | None) -> list[str]:
+        """Return the words of a command line that fit nothing, whatever else it should have."""
+        actions = [action for action in self._actions if action.required]
+        groups = [group for group in self._mutually_exclusive_groups if group.required]
+        for action in actions:
+            action.required = False
+        for group in groups:
+            group.required = False
+        try:
+            return self.parse_known_args(args)[1]
+        finally:
+            for action in actions:
+                action.required = True
+            for group in groups:
+                group.required = True
+
+    def _refuse(self, rest: list[str]) -> None:
+        for word in rest:
+            if word.startswith("-") and word != "-":
+                raise BadArguments(f"unknown option '{word.partition('=')[0]}'")
+        if rest:
+            raise BadArguments(f"unexpected argument '{rest[0]}'")
+
     def error(self, message: str) -> NoReturn:
-        raise BadArguments(message, " ".join(self.format_usage().split()))
+        """Raise BadArguments with argparse's message in our words."""
+        message = re.sub(r"^argument (?:-\w/)?(-[\w-]+)(?:/--[\w-]+)*: ", r"option '\1': ", message)
+        message = re.sub(r"^argument (\w+): ", r"<\1>: ", message)
+        message = re.sub(r"not allowed with argument (?:-\w/)?(-[\w-]+)", r"not allowed with '\1'", message)
+        raise BadArguments(message)
+
+    def short_usage(self) -> str:
+        """Return the usage on one line, without the options."""
+        words = ["usage:", self.prog, "[<options>]"]
+        for action in self._actions:
+            if not action.option_strings:
+                many = "..." if action.nargs in ("+", "*") else ""
+                word = f"<{action.dest}>{many}"
+                words.append(f"[{word}]" if action.nargs in ("?", "*") else word)
+        return " ".join(words)
 
     def print_help(self, file: object = None) -> NoReturn:
         raise HelpAsked(self.format_help())
@@ -47,3 +97,11 @@ def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--at", metavar="REV", help="read it as it stood at a commit, tag, branch or tree")
     group.add_argument("--cached", action="store_true", help="read the staged state")
+
+
+def number(text: str) -> int:
+    """Return what a number on the command line stands for."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None

@@ -22,11 +22,11 @@ SUMMARY = "rank the sections that match"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from git_kb.cli.parser import add_view_arguments
+    from git_kb.cli.parser import add_view_arguments, number
 
     add_view_arguments(parser)
-    parser.add_argument("--limit", type=int, default=10, metavar="N", help="at most N hits (default: 10)")
-    parser.add_argument("--offset", type=int, default=0, metavar="N", help="leave out the first N hits")
+    parser.add_argument("--limit", type=number, default=10, metavar="N", help="at most N hits (default: 10)")
+    parser.add_argument("--offset", type=number, default=0, metavar="N", help="leave out the first N hits")
     parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="only documents with this tag (repeatable)")
     parser.add_argument("--type", default="", metavar="MIME", help="only sections of this type, or of types that begin so")
     parser.add_argument("--path", default="", metavar="PATH", help="only sources at or below this path")
@@ -46,9 +46,8 @@ def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.store.freshness import with_fresh_view
     from git_kb.store.state import default_state
 
-    usage = "git kb search [--limit N] [--offset N] [--at REV | --cached] WORD..."
     if args.limit < 1 or args.offset < 0:
-        raise BadArguments("--limit must be at least 1 and --offset at least 0", usage)
+        raise BadArguments("--limit must be at least 1 and --offset at least 0")
     env.quiet = args.quiet or args.json
     parameters = parse_weights(args.weights)
     state = default_state(env.place, args.at, args.cached)
@@ -87,7 +86,7 @@ def source_prefix(typed: str, env: Env) -> str:
     if inside is None:
         from git_kb.cli.parser import BadArguments
 
-        raise BadArguments(f"'{typed}' is outside of this repository", "git kb search --path PATH WORD...")
+        raise BadArguments(f"'{typed}' is outside of this repository")
     return source_of_path(inside) if inside else ""
 
 
@@ -132,7 +131,7 @@ def parse_weights(text: str | None) -> Parameters:
         except ValueError:
             number = -1.0
         if not 0 <= number < 1e6 or (name == "b" and number > 1) or name not in (*weights, "b", "k1"):
-            raise BadArguments(f"'{item}' is no weight", "git kb search --weights heading=2,body=1,code=1,k1=1.2,b=0.75 WORD...")
+            raise BadArguments(f"'{item}' is no weight", "such are: heading=2,body=1,code=1,k1=1.2,b=0.75")
         if name == "k1":
             k1 = number
         elif name == "b":

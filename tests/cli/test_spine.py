@@ -9,6 +9,8 @@ import sys
 import pytest
 from kb import CORPUS, GUIDE, Kb, command, git, in_process, process, process_environ
 
+from git_kb.cli.main import COMMANDS, command_module, command_parser
+
 
 @pytest.fixture
 def kb(tmp_path):
@@ -22,7 +24,7 @@ def lines(text):
 def assert_message(done, code, *parts):
     """Check an error: its exit code, one line that begins as git's do, what it names, and no traceback."""
     assert done.code == code, done
-    assert done.err.startswith("error: " if code == 1 else "fatal: "), done.err
+    assert done.err.startswith("fatal: " if code == 128 else "error: "), done.err
     assert "Traceback" not in done.err
     for part in parts:
         assert part in done.err
@@ -176,7 +178,7 @@ def test_help(tmp_path, verb):
 
 def test_usage_errors(kb):
     assert_message(kb.run("serch", "x"), 129, "'serch' is not a git kb command", "hint: the most similar: search")
-    assert_message(kb.run("search"), 129, "required: word", "hint: usage: git kb search")
+    assert_message(kb.run("search"), 129, "required: word", "usage: git kb search [<options>] <word>...")
     assert_message(kb.run("search", "--no-such-option", "x"), 129, "--no-such-option")
     assert_message(kb.run("search", "--limi", "3", "x"), 129, "--limi")
     assert_message(kb.run("search", "--limit", "0", "x"), 129, "--limit must be at least 1")
@@ -188,6 +190,40 @@ def test_usage_errors(kb):
     assert_message(kb.run("ingest", "--title", "T"), 129, "--title is for one source")
     assert_message(kb.run("hash-section"), 129, "nothing to hash")
     assert_message(kb.run("cat-section", "-p"), 129, "name a section")
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_a_wrong_option_gets_one_line_and_the_usage(tmp_path, verb):
+    """As git has it, and before anything of a repository is looked at."""
+    done = in_process(tmp_path, verb, "--no-such-option=1", "x")
+    error, usage, hint = lines(done.err)
+    assert_message(done, 129)
+    assert error == "error: unknown option '--no-such-option'"
+    assert usage.startswith(f"usage: git kb {verb} [<options>]")
+    assert len(usage) < 80
+    assert hint == f"hint: see 'git kb {verb} -h'"
+    assert lines(in_process(tmp_path, verb, "--no-such-option=1", "x", GIT_ADVICE="0").err) == [error, usage]
+    for positional in command_parser(verb, command_module(verb))._get_positional_actions():
+        assert f"<{positional.dest}>" in usage
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        (["--no-such-option"], "unknown option '--no-such-option'"),
+        (["search", "--limit"], "option '--limit': expected one argument"),
+        (["search", "--limit", "many", "x"], "option '--limit': 'many' is not a number"),
+        (["search", "--at", "HEAD", "--cached", "x"], "option '--cached': not allowed with '--at'"),
+        (["log", "-n", "x"], "option '--max-count': 'x' is not a number"),
+        (["log", "a", "b"], "unexpected argument 'b'"),
+        (["init", "here"], "unexpected argument 'here'"),
+    ],
+)
+def test_what_usage_errors_say(kb, args, error):
+    done = kb.run(*args)
+    assert done.code == 129
+    assert lines(done.err)[0] == f"error: {error}"
+    assert lines(done.err)[1].startswith("usage: git kb ")
 
 
 def test_what_does_not_exist(kb):
