@@ -78,6 +78,31 @@ def test_manual_pages_can_be_built(verb):
         assert action.help, action
 
 
+def manual_pages():
+    """Return the settings of each page in setup.cfg, and its file name as `file`."""
+    for line in filter(None, setup_cfg()["build_manpages"]["manpages"].splitlines()):
+        file, *settings = line.split(":")
+        yield {"file": file, **dict(s.split("=", 1) for s in settings)}
+
+
+def test_whatis_knows_every_page():
+    """The NAME section as lexgrog(1) reads it: name, dash, one line."""
+    from argparse_manpage.manpage import Manpage
+
+    from git_kb.cli import pages
+
+    listed = {}
+    for settings in manual_pages():
+        parser = getattr(pages, settings["function"])()
+        text = str(Manpage(parser, {**settings, "authors": [settings["author"]], "format": "pretty"}))
+        name = re.search(r"^\.SH NAME\n(\S+) \\- (\S.*)\n\.SH ", text, re.MULTILINE)
+        assert name, text[:400]
+        listed[name[1].replace("\\-", "-")] = name[2].replace("\\-", "-")
+        assert settings["file"] == f"man/{parser.prog}.1"
+    assert listed.pop("git-kb") == setup_cfg()["metadata"]["description"].replace("A ", "a ", 1)
+    assert listed == {f"git-kb-{verb}": command_module(verb).SUMMARY for verb in COMMANDS}
+
+
 def test_the_suite_page_names_every_command():
     from git_kb.cli import pages
 

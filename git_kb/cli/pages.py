@@ -1,4 +1,7 @@
-"""Parsers for the manual pages: argparse-manpage calls one function a page when the package is built (setup.cfg)."""
+"""Parsers for the manual pages: argparse-manpage calls one function a page when the package is built (setup.cfg).
+
+The one line behind a name, which whatis(1) and apropos(1) list, stands in setup.cfg too: it is the SUMMARY of the command.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,9 @@ EXIT_STATUS = (
 def suite() -> argparse.ArgumentParser:
     """Return the parser behind git-kb(1)."""
     text = ["git kb turns any git repository into a searchable, citable knowledge base.", ""]
-    parser = argparse.ArgumentParser(prog="git-kb", description="\n".join(text), epilog=EXIT_STATUS)
+    # Without it, the synopsis would have each command as if it were an argument.
+    usage = "git-kb [-C DIR] [--git-dir DIR] [--work-tree DIR] [--version] COMMAND [ARGS]"
+    parser = argparse.ArgumentParser(prog="git-kb", usage=usage, description="\n".join(text), epilog=EXIT_STATUS)
     parser.add_argument("-C", metavar="DIR", help="run as if started in this directory")
     parser.add_argument("--git-dir", metavar="DIR", help="the repository")
     parser.add_argument("--work-tree", metavar="DIR", help="the top of the work tree")
