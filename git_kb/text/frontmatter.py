@@ -103,7 +103,7 @@ def _read_yaml(text: str, start: int) -> FrontMatter | None:
     except (yaml.YAMLError, RefusedYaml, RecursionError, ValueError) as e:
         if not _KEY_FIRST.match(block):
             return None
-        return FrontMatter("yaml", end, {}, (f"front matter is not read: {_yaml_reason(e)}",))
+        return FrontMatter("yaml", end, {}, (f"front matter is not read: {_yaml_reason(e, block)}",))
     if isinstance(value, dict):
         return FrontMatter("yaml", end, value, warnings)
     if _BLANK_LINE.search(block) or (value is not None and _COMMENT.search(block)):
@@ -129,7 +129,7 @@ def _load_simple_yaml(block: str) -> dict[str, Any] | None:
     found: dict[str, Any] = {}
     key = indent = ""
     listing: list[Any] | None = None  # the block list of `key`, once its first item was seen
-    for line in block.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n"):
+    for line in _unix(block).removesuffix("\n").split("\n"):
         if m := _KEY_LINE.fullmatch(line):
             key, quoted, plain, items = m.groups()
             if key in found:
@@ -150,15 +150,47 @@ def _simple_scalar(quoted: str | None, plain: str | None) -> Any:
 
 
 class RefusedYaml(ValueError):
-    """YAML that would cost too much to build."""
+    """YAML that would cost too much to build, or means nothing here. at: offset in the block, -1 when it is not known."""
+
+    def __init__(self, reason: str, at: int = -1):
+        self.at = at
+        super().__init__(reason)
 
 
-def _yaml_reason(e: Exception) -> str:
+def _yaml_reason(e: Exception, block: str) -> str:
+    """Return where a YAML block is wrong, and how."""
     if isinstance(e, RecursionError):
         return "nested too deeply"
-    problem = getattr(e, "problem", None) or str(e) or "not YAML"
-    mark = getattr(e, "problem_mark", None)
-    return f"{problem} (line {mark.line + 2})" if mark else str(problem)
+    problem = getattr(e, "problem", None) or getattr(e, "reason", None) or str(e) or "not YAML"
+    mark, context = getattr(e, "problem_mark", None), getattr(e, "context", None) or ""
+    opened = getattr(e, "context_mark", None)
+    if opened and "block" not in context:
+        # What was begun and never ended (a quote, a list) is to be mended where it begins.
+        mark, problem = opened, f"{context}, {problem}"
+    at = mark.index if mark else getattr(e, "position", getattr(e, "at", -1))
+    return f"{_where(block, at, _YAML_KEY)}{problem}" if at >= 0 else str(problem)
+
+
+# A key at the left margin, as the reader of a warning looks for it.
+_YAML_KEY = re.compile(r"[\"']?([^\s#:\-\[\]{}][^:\n]*?)[\"']?[ \t]*:(?:\s|\Z)")
+_TOML_KEY = re.compile(r"[ \t]*([^\s#=\[][^=\n]*?)[ \t]*=")
+
+
+def _where(block: str, at: int, key_line: re.Pattern[str]) -> str:
+    """Return "line N, key 'K': " of an offset in a block; lines count from the fence before it, which is line 1."""
+    text = _unix(block)
+    lines = text.rstrip("\n").split("\n")
+    n = min(text.count("\n", 0, at), len(lines) - 1)
+    for line in reversed(lines[: n + 1]):
+        if m := key_line.match(line):
+            return f"line {n + 2}, key '{m[1]}': "
+        if line and line[0] not in " \t-]}":
+            break  # text at the margin belongs to no key above it
+    return f"line {n + 2}: "
+
+
+def _unix(block: str) -> str:
+    return block.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _load_yaml(block: str) -> tuple[Any, tuple[str, ...]]:
@@ -168,12 +200,12 @@ def _load_yaml(block: str) -> tuple[Any, tuple[str, ...]]:
     """
     import yaml
 
-    loader = yaml.SafeLoader(block.replace("\r\n", "\n").replace("\r", "\n"))
+    loader = yaml.SafeLoader(_unix(block))
     try:
         node = loader.get_single_node()
     finally:
         loader.dispose()
-    builder = _Builder()
+    builder = _Builder(_unix(block))
     value = builder.build(node, 0) if node is not None else None
     return value, tuple(builder.warnings)
 
@@ -181,7 +213,8 @@ def _load_yaml(block: str) -> tuple[Any, tuple[str, ...]]:
 class _Builder:
     """Makes data of YAML nodes: no tags but the core ones, no cycles, a bound on what aliases repeat."""
 
-    def __init__(self) -> None:
+    def __init__(self, block: str) -> None:
+        self.block = block
         self.warnings: list[str] = []
         self.sizes: dict[int, int] = {}
         self.open: set[int] = set()
@@ -190,15 +223,15 @@ class _Builder:
     def build(self, node: Any, depth: int) -> Any:
         import yaml
 
-        known = self.sizes.get(id(node))
+        known, at = self.sizes.get(id(node)), node.start_mark.index
         if id(node) in self.open or depth > MAX_DEPTH:
-            raise RefusedYaml("an alias inside what it names" if id(node) in self.open else "nested too deeply")
+            raise RefusedYaml("an alias inside what it names" if id(node) in self.open else "nested too deeply", at)
         if known is not None:
             self.n_aliased += known
             if self.n_aliased > MAX_ALIASED_NODES:
-                raise RefusedYaml("aliases repeat too much")
+                raise RefusedYaml("aliases repeat too much", at)
         if not node.tag.startswith("tag:yaml.org,2002:") or node.tag.startswith("tag:yaml.org,2002:python"):
-            raise RefusedYaml(f"tag {node.tag} is not allowed")
+            raise RefusedYaml(f"tag {node.tag} is not allowed", at)
         if isinstance(node, yaml.ScalarNode):
             self.sizes[id(node)] = 1
             return _scalar(node.value, node.style is None and node.tag != "tag:yaml.org,2002:str")
@@ -219,10 +252,12 @@ class _Builder:
         for key_node, value_node in node.value:
             key = self.build(key_node, depth + 1)
             if isinstance(key, (list, dict)):
-                raise RefusedYaml("a key is a list or a mapping")
+                what = "a list" if isinstance(key, list) else "a mapping"
+                raise RefusedYaml(f"{what} stands for a key; text that begins so has to be quoted", key_node.start_mark.index)
             name = key_node.value
             if name in found:
-                self.warnings.append(f"front matter has the key '{name}' more than once; the last one counts")
+                line = self.block.count("\n", 0, key_node.start_mark.index) + 2
+                self.warnings.append(f"front matter has the key '{name}' more than once (line {line}); the last one counts")
             found[name] = self.build(value_node, depth + 1)
         return found
 
@@ -245,12 +280,24 @@ def _read_toml(text: str, start: int) -> FrontMatter | None:
     import tomllib
 
     try:
-        value = tomllib.loads(block.replace("\r\n", "\n").replace("\r", "\n"), parse_float=str)
+        value = tomllib.loads(_unix(block), parse_float=str)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as e:
         if "=" not in block:
             return None
-        return FrontMatter("toml", end, {}, (f"front matter is not read: {e}",))
+        return FrontMatter("toml", end, {}, (f"front matter is not read: {_toml_reason(e, block)}",))
     return FrontMatter("toml", end, {k: _jsonable(v) for k, v in value.items()})
+
+
+def _toml_reason(e: Exception, block: str) -> str:
+    """Return where a TOML block is wrong, and how. tomllib tells the place in its message only."""
+    if isinstance(e, RecursionError):
+        return "nested too deeply"
+    problem, _, place = str(e).partition(" (at ")
+    line = re.match(r"line (\d+)", place)
+    lines = _unix(block).split("\n")
+    at = len("\n".join(lines[: int(line[1]) - 1])) + 1 if line and int(line[1]) > 1 else 0
+    problem = problem[:1].lower() + problem[1:]
+    return f"{_where(block, at if line else len(block), _TOML_KEY)}{problem}" if place else problem
 
 
 def _read_json(text: str, start: int) -> FrontMatter | None:

@@ -1,5 +1,7 @@
 """Front matter: what counts, where it ends, what it says."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -108,7 +110,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         ("a: " + "[" * 500 + "]" * 500 + "\n", "nested too deeply"),
         ("a: !!python/object/apply:os.system [x]\n", "is not allowed"),
         ("a: !custom y\n", "is not allowed"),
-        ("a: b\n? [c]\n: d\n", "a key is a list"),
+        ("a: b\n? [c]\n: d\n", "a list stands for a key"),
         ("a: b\n\tc: d\n", "line"),
     ],
 )
@@ -119,9 +121,42 @@ def test_refused_yaml_is_front_matter_without_metadata(block, reason):
 
 
 def test_a_repeated_key_is_a_warning():
-    front = read_front_matter("---\ntitle: one\ntitle: two\n---\n")
+    front = read_front_matter("---\ntitle: one\nx: y\ntitle: two\n---\n")
     assert front.title == "two"
-    assert "'title' more than once" in front.warnings[0]
+    assert front.warnings == ("front matter has the key 'title' more than once (line 4); the last one counts",)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("block", "where", "what"),
+    [
+        ("---\na: b\ntitle: {{ replace x }}\n---\n", "line 3, key 'title'", "a mapping stands for a key"),
+        ("---\na: b\ntags:\n  - x: y: z\n---\n", "line 4, key 'tags'", "not allowed here"),
+        ("---\na: b\ntags: [x,\nc: d\n---\n", "line 3, key 'tags'", "flow sequence"),
+        ("---\na: b\nt: 'x\nc: d\n---\n", "line 3, key 't'", "quoted scalar"),
+        ("---\na: b\nno key\nc: d\n---\n", "line 3", "could not find expected ':'"),
+        ("---\na: b\n\tc: d\n---\n", "line 3, key 'a'", "cannot start any token"),
+        ("---\na: b\nc: d\x01\n---\n", "line 3, key 'c'", "special characters"),
+        ("---\na: b\nc: !x d\n---\n", "line 3, key 'c'", "not allowed"),
+        ('---\na: "x\u2028y"\nc: *d\n---\n', "line 3, key 'c'", "undefined alias 'd'"),
+        ("+++\na = 1\nb = \n+++\n", "line 3, key 'b'", "invalid value"),
+        ("+++\na = 1\nno key\n+++\n", "line 3", "expected '='"),
+        ("+++\na = [1,\n+++\n", "line 2, key 'a'", "invalid value"),
+    ],
+)
+def test_a_warning_says_where(block, where, what, end):
+    (warning,) = read_front_matter(block.replace("\n", end)).warnings
+    assert warning.startswith(f"front matter is not read: {where}: ")
+    assert what in warning
+
+
+@given(st.text(alphabet="ab:-[]{}'\"#&*!|=,. \t\n\r\u2028\x01", max_size=40))
+def test_any_block_can_be_warned_of(block):
+    for text, n in ((f"---\nk: {block}\n---\n", 2), (f"+++\nk = {block}\n+++\n", 2)):
+        front = read_front_matter(text)
+        for warning in front.warnings if front else ():
+            line = re.search(r"line (\d+)", warning)
+            assert line is None or n <= int(line[1]) <= text.replace("\r\n", "\n").replace("\r", "\n").count("\n")
 
 
 PIECES = [
