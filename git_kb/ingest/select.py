@@ -58,7 +58,7 @@ class Selection:
 
 # Why a file that git lists is not taken.
 REASONS = {
-    worktree.SYMLINK: "it is a symbolic link; its target is ingested under its own name",
+    worktree.SYMLINK: "it is a symbolic link; a target in this repository is ingested under its own name",
     worktree.GITLINK: "it is a submodule; run git kb inside it",
     worktree.NESTED: "it is a repository of its own; run git kb inside it",
     worktree.UNMERGED: "it has unresolved merge conflicts",

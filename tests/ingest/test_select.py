@@ -124,7 +124,7 @@ def test_symbolic_links(kb, tmp_path):
         (".", "self.md"),
     ):
         os.symlink(target, kb.path(name))
-    reason = "it is a symbolic link; its target is ingested under its own name"
+    reason = "it is a symbolic link; a target in this repository is ingested under its own name"
     links = {"in.md", "out.md", "loop.md", "dangling.md", "dirlink.md", "outdirlink.md", "self.md"}
     assert skipped(kb) == dict.fromkeys(links, reason)
     kb.git("add", "-A")
@@ -134,6 +134,27 @@ def test_symbolic_links(kb, tmp_path):
     kb.ok("ingest", "in.md")
     kb.ok("ingest", "dirlink.md")
     assert kb.documents() == ["a.md", "docs--b.md"]
+
+
+@pytest.mark.parametrize("named", ["link.md", "dirlink", "dirlink/b.md", "through/link.md"])
+def test_a_named_link_stands_for_what_it_points_to(kb, named):
+    """As the README has it: the target is ingested, under its own name."""
+    kb.write("docs/b.md", "# B\n\nSecond.\n")
+    os.symlink("docs/b.md", kb.path("link.md"))
+    os.symlink("docs", kb.path("dirlink"))
+    os.symlink(".", kb.path("through"))
+    kb.ok("ingest", named)
+    assert kb.documents() == ["docs--b.md"]
+
+
+@pytest.mark.parametrize(("target", "why"), [(".git/config", "it belongs to git itself"), ("ignored.md", "git ignores it")])
+def test_a_named_link_is_refused_where_its_target_is(kb, target, why):
+    kb.write(".gitignore", "ignored.md\n")
+    kb.write("ignored.md", "# Ignored\n")
+    os.symlink(target, kb.path("link.md"))
+    done = kb.run("ingest", "link.md")
+    assert done.code == 128
+    assert done.err.startswith(f"fatal: cannot ingest 'link.md': {why}")
 
 
 def test_a_tracked_directory_replaced_by_a_link_to_elsewhere(kb, tmp_path):
