@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from git_kb.repo.protocol import Repository
     from git_kb.store.freshness import Hooks
 
+MAX_WORKERS = 64
+
 
 class Env:
     """What a command may touch of the outside. Tests make their own."""
@@ -90,10 +92,10 @@ class Env:
     def hooks(
         self, operation: str, progress: Callable[[str, int, int], None] = lambda stage, done, total: None, jobs: int = 0
     ) -> Hooks:
-        """What `store.freshness` needs of the outside. `jobs` 0: one worker process a processor, at most 4."""
+        """What `store.freshness` needs of the outside. `jobs`: as `worker_count` takes it."""
         from git_kb.store.freshness import Hooks
 
-        return Hooks(self.warn, self.note, lambda: self.lock(operation), progress, jobs or default_jobs())
+        return Hooks(self.warn, self.note, lambda: self.lock(operation), progress, worker_count(jobs))
 
     def close(self) -> None:
         if self._repo is not None:
@@ -120,10 +122,13 @@ class Env:
             self.err.write(_visible(message) + "\n")
 
 
-def default_jobs() -> int:
-    """Return how many worker processes to use: one a processor that we may run on, at most 4."""
+def worker_count(asked: int = 0) -> int:
+    """Return how many worker processes to use: as many as asked for, and for 0 one a processor that we may run on, at most 4.
+
+    Each holds a Python interpreter in memory, so a number without sense is cut down to MAX_WORKERS or the processors.
+    """
     n = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(4, n)
+    return min(asked, max(n, MAX_WORKERS)) if asked > 0 else min(4, n)
 
 
 def process_env() -> Env:

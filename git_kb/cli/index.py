@@ -15,13 +15,11 @@ SUMMARY = "bring the index up to date"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from git_kb.cli.parser import add_view_arguments, number
+    from git_kb.cli.parser import add_jobs_argument, add_view_arguments
 
     add_view_arguments(parser)
     parser.add_argument("--rebuild", action="store_true", help="drop all segments and make them again")
-    parser.add_argument(
-        "-j", "--jobs", type=number, default=0, metavar="N", help="worker processes (default: one a processor, at most 4)"
-    )
+    add_jobs_argument(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors and warnings")
     parser.add_argument("--progress", action=argparse.BooleanOptionalAction, default=None, help="show progress on standard error")
 

@@ -12,21 +12,19 @@ from __future__ import annotations
 import argparse
 import os
 
-from git_kb.cli.env import Env, default_jobs
+from git_kb.cli.env import Env, worker_count
 
 SUMMARY = "bring files and directories into the knowledge base"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from git_kb.cli.parser import number
+    from git_kb.cli.parser import add_jobs_argument
 
     parser.add_argument("path", nargs="*", default=["."], help="files and directories (default: from here on down)")
     parser.add_argument("-n", "--dry-run", action="store_true", help="say what would be done, write nothing")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary, only warnings")
     parser.add_argument("-v", "--verbose", action="store_true", help="name every source that was added, changed or skipped")
-    parser.add_argument(
-        "-j", "--jobs", type=number, default=0, metavar="N", help="worker processes (default: one a processor, at most 4)"
-    )
+    add_jobs_argument(parser)
     parser.add_argument("-f", "--force", action="store_true", help="cut again what has not changed")
     parser.add_argument("--prune", action="store_true", help="drop the manifests of sources that no longer exist")
     parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="add a tag to each document (repeatable)")
@@ -46,12 +44,10 @@ def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.store.state import check_root, worktree_config
 
     env.quiet = args.quiet or args.json
-    if args.jobs < 0:
-        raise BadArguments("--jobs must not be negative")
     check_root(env.place)
     config = worktree_config(env.place)
     options = Options(
-        jobs=args.jobs or default_jobs(),
+        jobs=worker_count(args.jobs),
         dry_run=args.dry_run,
         prune=args.prune,
         force=args.force or bool(args.tag or args.tier or args.title),

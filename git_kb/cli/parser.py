@@ -99,9 +99,26 @@ def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--cached", action="store_true", help="read the staged state")
 
 
+def add_jobs_argument(parser: argparse.ArgumentParser) -> None:
+    """Add --jobs. What it gives goes through `env.worker_count`."""
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="worker processes (default, and for 0: one a processor, at most 4)",
+    )
+
+
 def number(text: str) -> int:
     """Return what a number on the command line stands for."""
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if (n := number(text)) < 0:
+        raise argparse.ArgumentTypeError(f"{n} is negative")
+    return n

@@ -9,6 +9,7 @@ import sys
 import pytest
 from kb import CORPUS, GUIDE, Kb, command, git, in_process, process, process_environ
 
+from git_kb.cli.env import worker_count
 from git_kb.cli.main import COMMANDS, command_module, command_parser
 
 
@@ -214,6 +215,9 @@ def test_a_wrong_option_gets_one_line_and_the_usage(tmp_path, verb):
         (["search", "--limit"], "option '--limit': expected one argument"),
         (["search", "--limit", "many", "x"], "option '--limit': 'many' is not a number"),
         (["search", "--at", "HEAD", "--cached", "x"], "option '--cached': not allowed with '--at'"),
+        (["ingest", "-j", "-1"], "option '--jobs': -1 is negative"),
+        (["index", "--jobs=-1"], "option '--jobs': -1 is negative"),
+        (["index", "-j1_0"], "option '--jobs': '1_0' is not a number"),
         (["log", "-n", "x"], "option '--max-count': 'x' is not a number"),
         (["log", "a", "b"], "unexpected argument 'b'"),
         (["init", "here"], "unexpected argument 'here'"),
@@ -224,6 +228,23 @@ def test_what_usage_errors_say(kb, args, error):
     assert done.code == 129
     assert lines(done.err)[0] == f"error: {error}"
     assert lines(done.err)[1].startswith("usage: git kb ")
+
+
+def test_jobs():
+    """0 is the default, as for 'git grep --threads'; a number without sense starts no such number of processes."""
+    assert 1 <= worker_count() == worker_count(0) <= 4
+    assert (worker_count(1), worker_count(3)) == (1, 3)
+    assert worker_count(10**9) == max(64, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
+
+
+@pytest.mark.parametrize("verb", ["ingest", "index"])
+@pytest.mark.parametrize("n", ["0", "1", "100000"])
+def test_any_number_of_jobs_does_the_work(tmp_path, verb, n):
+    kb = Kb.create(tmp_path / "repo")
+    kb.ok("init")
+    kb.ok("ingest", *(["-j", n] if verb == "ingest" else ["--no-index"]))
+    kb.ok("index", *(["-j", n] if verb == "index" else []))
+    assert len(kb.documents()) == 3
 
 
 def test_what_does_not_exist(kb):
