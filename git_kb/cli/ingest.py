@@ -119,7 +119,7 @@ def _report(summary: object, args: argparse.Namespace, env: Env) -> None:
 
 def _data(summary: object) -> dict[str, object]:
     from git_kb.ingest.ingest import Summary
-    from git_kb.model.document import source_of_path
+    from git_kb.model.source import source_of_path
 
     assert isinstance(summary, Summary)
     # Paths as manifests have them: JSON holds no bytes that are not UTF-8.

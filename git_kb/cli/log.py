@@ -50,7 +50,8 @@ def run(args: argparse.Namespace, env: Env) -> int:
 def _restriction(what: str, env: Env) -> tuple[str | None, str | None]:
     """Return (path below kb/, source) that `what` means: a file in the tree, a docid, or a source path."""
     from git_kb.ingest.select import inside_path
-    from git_kb.model.document import docid_of_path, path_of_source, source_of_path
+    from git_kb.model.document import docid_of_path
+    from git_kb.model.source import path_of_source, source_of_path
     from git_kb.store.manifest import SUFFIX
     from git_kb.store.root import DOCUMENTS
 

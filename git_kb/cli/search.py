@@ -78,7 +78,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
 def source_prefix(typed: str, env: Env) -> str:
     """Return how the sources begin that a path as typed stands for: it counts from here, as git takes paths."""
     from git_kb.ingest.select import inside_path
-    from git_kb.model.document import source_of_path
+    from git_kb.model.source import source_of_path
 
     if not typed or "://" in typed or env.place.work_tree is None:
         return typed

@@ -74,7 +74,7 @@ def _look_up(view: View, state: StateName, names: list[str], env: Env) -> tuple[
 def _look_up_one(view: View, state: StateName, name: str, pool: Pool, env: Env) -> dict[str, object]:
     from git_kb.index.view import ViewDocument
     from git_kb.ingest.select import inside_path
-    from git_kb.model.document import source_of_path
+    from git_kb.model.source import source_of_path
     from git_kb.output.show import UnknownId, resolve_id
 
     try:

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.ingest.select import new_sources
-    from git_kb.model.document import source_of_path
+    from git_kb.model.source import source_of_path
     from git_kb.store.freshness import read_view
     from git_kb.store.pool import Pool
     from git_kb.store.staleness import stale_sources

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from git_kb.errors import KbError
 from git_kb.ingest.patterns import compile_patterns
-from git_kb.model.document import Manifest, docid_of_path, path_of_source
+from git_kb.model.document import Manifest, docid_of_path
+from git_kb.model.source import path_of_source
 from git_kb.repo import worktree
 from git_kb.repo.discover import Place
 from git_kb.repo.worktree import SourceFile, check_ignored, hash_files, list_sources

@@ -122,30 +122,3 @@ def _plain(char: str) -> bool:
 def _ambiguous(part: str) -> bool:
     """Return whether a path component of plain characters cannot be told from others once it stands in a docid."""
     return "--" in part or part[:1] in ("-", "") or part[-1:] in ("-", ".") or part.partition(".")[0].lower() in WINDOWS_NAMES
-
-
-def source_of_path(path: bytes) -> str:
-    """Return the manifest's `source` for a repository path."""
-    try:
-        text = path.decode()
-        if not text.startswith("bytes:"):
-            return text
-    except UnicodeDecodeError:
-        pass
-    return "bytes:" + "".join(chr(b) if 0x20 < b < 0x7F and b != 0x25 else f"%{b:02X}" for b in path)
-
-
-def path_of_source(source: str) -> bytes | None:
-    """Return the repository path of a `source`, or None when it is a URL or is not safe to use."""
-    if "://" in source:
-        return None
-    if source.startswith("bytes:"):
-        from urllib.parse import unquote_to_bytes
-
-        path = unquote_to_bytes(source[6:])
-    else:
-        path = source.encode("utf-8", "surrogatepass")
-    parts = path.split(b"/")
-    if any(p in (b"", b".", b"..") or p.lower() == b".git" or b"\0" in p for p in parts):
-        return None
-    return path

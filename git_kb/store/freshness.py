@@ -18,8 +18,9 @@ from git_kb.index.pagefile import DamagedSegment, OtherFeature
 from git_kb.index.segment import MAX_ENTRIES, Segment
 from git_kb.index.segments import DIRECTORY, Segments, merge_and_publish, publish, read_current, write_segment
 from git_kb.index.view import View, ViewDocument, ViewRow, encode_view, refit_view, write_view
-from git_kb.model.document import FRONT_MATTER, Manifest, path_of_source
+from git_kb.model.document import FRONT_MATTER, Manifest
 from git_kb.model.section import kbid_bytes, kbid_text
+from git_kb.model.source import path_of_source
 from git_kb.repo.discover import Place
 from git_kb.repo.lockfile import CannotWrite, Locked
 from git_kb.repo.protocol import Repository

@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from git_kb.errors import Damaged, NewerFormat
-from git_kb.model.document import FORMAT, FRONT_MATTER, Manifest, SectionRow, path_of_source
+from git_kb.model.document import FORMAT, FRONT_MATTER, Manifest, SectionRow
+from git_kb.model.source import path_of_source
 
 SUFFIX = ".toml"
 MAX_TITLE = 300

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from git_kb.index.view import ViewDocument
-from git_kb.model.document import path_of_source
+from git_kb.model.source import path_of_source
 from git_kb.repo.protocol import Repository
 from git_kb.repo.worktree import DELETED, hash_files, list_sources
 from git_kb.store.state import StateName
