@@ -26,6 +26,7 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
     from git_kb.output.hits import more_note, nothing_found, render_hits
     from git_kb.search.find import find
     from git_kb.store.content import ContentReader
+    from git_kb.store.sourcestate import worktree_states
     from git_kb.store.viewfile import current_view
 
     opened = current_view(place)
@@ -34,7 +35,9 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
     # Git gets ready to read the hits while they are being found.
     reader = ContentReader(place)
     try:
-        answer = find(place, *opened, " ".join(words), limit, reader=reader)
+        answer = find(
+            place, *opened, " ".join(words), limit, reader=reader, states=lambda documents: worktree_states(place, documents)
+        )
     except DamagedSegment:
         return None
     finally:

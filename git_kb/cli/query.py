@@ -11,6 +11,12 @@ import argparse
 
 from git_kb.cli.env import Env
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from git_kb.index.segments import Segments
+    from git_kb.index.view import View
+    from git_kb.search.answer import CitedAnswer
+
 SUMMARY = "answer a question with citations"
 
 
@@ -28,6 +34,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.output.answers import ASK, answer_data, render_answer
     from git_kb.search.answer import answer
     from git_kb.store.freshness import with_fresh_view
+    from git_kb.store.sourcestate import worktree_states
     from git_kb.store.state import default_state
     from git_kb.store.viewfile import current_view
 
@@ -35,12 +42,18 @@ def run(args: argparse.Namespace, env: Env) -> int:
     question = " ".join(args.question)
     opened = None if args.at or args.cached or env.place.work_tree is None else current_view(env.place)
     try:
-        result = None if opened is None else answer(env.place, *opened, question)
+        result = None if opened is None else answer(env.place, *opened, question, lambda d: worktree_states(env.place, d))
     except DamagedSegment:
         result = None
     if result is None:
+        from git_kb.store.staleness import source_states
+
         state = default_state(env.place, args.at, args.cached)
-        result = with_fresh_view(env.repo, state, env.hooks("query"), lambda v, s: answer(env.place, v, s, question))
+
+        def look(view: View, segments: Segments) -> CitedAnswer:
+            return answer(env.place, view, segments, question, lambda d: source_states(env.repo, state, d))
+
+        result = with_fresh_view(env.repo, state, env.hooks("query"), look)
     if args.json:
         import json
 

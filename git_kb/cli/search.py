@@ -2,7 +2,9 @@
 
 Words are looked for in any order; "quoted words" must stand together; -word excludes; word* matches
 beginnings. Any text is a valid query. Words that begin with two dashes go behind a '--'. Brings the index up to date
-first when it has to.
+first when it has to. A hit whose file is no longer what was ingested is marked "(changed since ingest)" or
+"(source gone)"; in JSON, "source_state" is "current", "changed" or "gone", and null where that was not looked at
+(URLs, more than 100 files or 32 MB).
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from git_kb.cli.env import Env
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from git_kb.index.segments import Segments
-    from git_kb.index.view import View
+    from git_kb.index.view import View, ViewDocument
     from git_kb.search.find import Answer
     from git_kb.search.score import Parameters
 
@@ -44,6 +46,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.output.hits import hits_data, more_note, nothing_found, render_hits
     from git_kb.search.find import Filters, find
     from git_kb.store.freshness import with_fresh_view
+    from git_kb.store.staleness import source_states
     from git_kb.store.state import default_state
 
     if args.limit < 1 or args.offset < 0:
@@ -54,8 +57,11 @@ def run(args: argparse.Namespace, env: Env) -> int:
     filters = Filters(tuple(args.tag), args.type, source_prefix(args.path, env), args.doc) or None
     text = " ".join(args.word)
 
+    def states(documents: list[ViewDocument]) -> dict[str, str]:
+        return source_states(env.repo, state, documents)
+
     def look(view: View, segments: Segments) -> tuple[Answer, int]:
-        return find(env.place, view, segments, text, args.limit, args.offset, parameters, filters), view.n_live
+        return find(env.place, view, segments, text, args.limit, args.offset, parameters, filters, states), view.n_live
 
     answer, n_live = with_fresh_view(env.repo, state, env.hooks("search"), look)
     if args.json:

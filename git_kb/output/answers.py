@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 
-from git_kb.output.hits import shown_source
+from git_kb.output.hits import shown_source, source_mark
 from git_kb.output.terminal import visible, visible_line
 
 TYPE_CHECKING = False
@@ -26,15 +26,15 @@ def render_answer(answer: CitedAnswer, prefix: bytes = b"", ask: str = ASK) -> s
         lines += ["The knowledge base has no sentence that answers this.", ""]
     code = {b.citation: b for b in answer.code}
     last = {s.citation: s for s in answer.sentences}
+    marks = {s.citation: source_mark(s.source_state) for s in answer.sources}
     for sentence in answer.sentences:
-        lines += [_line(sentence.text), _source_line(sentence, prefix), ""]
+        lines += [_line(sentence.text), _source_line(sentence, prefix) + marks[sentence.citation], ""]
         if sentence.citation in code and sentence is last[sentence.citation]:
-            lines += _code_lines(code[sentence.citation], prefix)
+            lines += _code_lines(code[sentence.citation], prefix, marks[sentence.citation])
     lines += ["### Sources", ""]
     for source in answer.sources:
-        lines.append(
-            f"- {visible(source.citation)} ({shown_source(source.source, prefix)}:{source.line}) — {visible(source.heading)}"
-        )
+        place = f"({shown_source(source.source, prefix)}:{source.line}){marks[source.citation]}"
+        lines.append(f"- {visible(source.citation)} {place} — {visible(source.heading)}")
         lines.append(f"  > {visible(source.text)}")
     if not answer.sources:
         lines.append("none")
@@ -51,12 +51,12 @@ def _source_line(passage: Sentence | CodeBlock, prefix: bytes) -> str:
     return f"— {visible(passage.citation)} ({shown_source(passage.source, prefix)}:{passage.line})"
 
 
-def _code_lines(block: CodeBlock, prefix: bytes) -> list[str]:
+def _code_lines(block: CodeBlock, prefix: bytes, mark: str) -> list[str]:
     longest = max((len(run) for run in re.findall("`+", block.text)), default=0)
     fence = "`" * max(3, longest + 1)
     n_shown = block.text.count("\n") + 1
     part = f", {n_shown} of {block.n_lines} lines" if n_shown < block.n_lines else ""
-    return [f"{fence}{visible_line(block.info)}", visible(block.text), fence, _source_line(block, prefix) + part, ""]
+    return [f"{fence}{visible_line(block.info)}", visible(block.text), fence, _source_line(block, prefix) + part + mark, ""]
 
 
 def _gap_line(gap: Gap) -> str:
@@ -88,4 +88,7 @@ def _command(question: str, ask: str) -> str:
 
 def answer_data(answer: CitedAnswer) -> dict[str, object]:
     """Return an answer as plain data."""
-    return asdict(answer)
+    data = asdict(answer)
+    for source in data["sources"]:
+        source["source_state"] = source["source_state"] or None
+    return data

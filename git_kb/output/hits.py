@@ -27,7 +27,7 @@ def render_hits(answer: Answer, prefix: bytes = b"", colour: bool = False, offse
         part = f" (part {found.row.part})" if found.row.part > 1 else ""
         if colour:
             place = f"{PATH}{place}{RESET}"
-        lines.append(f"{number}. {place}  {visible(heading)}{part}\n")
+        lines.append(f"{number}. {place}  {visible(heading)}{part}{source_mark(found.source_state)}\n")
         if found.snippet is not None:
             lines.append(f"   {_highlight(found.snippet, colour)}\n")
         also = f", also in {len(found.also)} more" if found.also else ""
@@ -60,6 +60,11 @@ def shown_source(source: str, prefix: bytes = b"") -> str:
     while above and parts[:-1] and above[0] == parts[0]:
         del above[0], parts[0]
     return visible_line("/".join([".."] * len(above) + parts))
+
+
+def source_mark(state: str) -> str:
+    """Return what to say behind a place whose source is no longer what was ingested."""
+    return {"changed": " (changed since ingest)", "gone": " (source gone)"}.get(state, "")
 
 
 def _highlight(snippet: Snippet, colour: bool) -> str:
@@ -104,6 +109,7 @@ def _hit_data(found: Found, created_at: str | None) -> dict[str, object]:
         "created_at": created_at,
         "citation": found.citation,
         "source": found.document.source,
+        "source_state": found.source_state or None,
         "line": found.row.line,
         "start": found.row.start,
         "end": found.row.end,

@@ -20,6 +20,10 @@ from git_kb.search.question import content_words
 from git_kb.search.rank import search
 from git_kb.text.words import terms
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from git_kb.search.find import States
+
 N_SECTIONS = 10
 N_SENTENCES = 4
 N_CODE_BLOCKS = 2
@@ -27,11 +31,12 @@ N_CODE_BLOCKS = 2
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A section the answer rests on."""
+    """A section the answer rests on. source_state: as in Found."""
 
     citation: str
     kbid: str
     source: str
+    source_state: str
     line: int
     heading: str
     text: str
@@ -67,9 +72,9 @@ class CitedAnswer:
     explore: tuple[Suggestion, ...]
 
 
-def answer(place: Place, view: View, segments: Segments, question: str) -> CitedAnswer:
-    """Return the cited answer to a question. Reads at most 20 sections."""
-    hits = [f for f in find(place, view, segments, question, N_SECTIONS).found if f.content is not None]
+def answer(place: Place, view: View, segments: Segments, question: str, states: States | None = None) -> CitedAnswer:
+    """Return the cited answer to a question. Reads at most 20 sections. states: as in `find`."""
+    hits = [f for f in find(place, view, segments, question, N_SECTIONS, states=states).found if f.content is not None]
     asked = content_words(question)
     weights = _weights(segments, view, asked)
     sentences, used = _choose(hits, weights)
@@ -177,7 +182,7 @@ def _heading(found: Found) -> str:
 
 def _excerpt(found: Found) -> Excerpt:
     text = found.snippet.text if found.snippet else ""
-    return Excerpt(found.citation, found.kbid, found.document.source, found.row.line, _heading(found), text)
+    return Excerpt(found.citation, found.kbid, found.document.source, found.source_state, found.row.line, _heading(found), text)
 
 
 def _confidence(used: list[Found], asked: dict[str, list[str]], gaps: tuple[Gap, ...]) -> tuple[str, str]:

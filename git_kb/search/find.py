@@ -16,6 +16,8 @@ from git_kb.store.content import read_contents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from git_kb.index.segments import Segments
     from git_kb.index.view import View, ViewDocument, ViewRow
     from git_kb.repo.discover import Place
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from git_kb.search.score import Parameters
     from git_kb.search.snippet import Snippet
     from git_kb.store.content import ContentReader
+
+    States = Callable[[list[ViewDocument]], dict[str, str]]
 
 ID_SIZE = 16
 
@@ -48,9 +52,12 @@ class Filters:
 
 
 class Found:
-    """One hit: where it stands (the first document that has it), what it says. `also`: further documents' ids."""
+    """One hit: where it stands (the first document that has it), what it says. `also`: further documents' ids.
 
-    __slots__ = ("also", "confidence", "content", "document", "hit", "kbid", "row", "snippet")
+    source_state: whether the document is as its source is (store/sourcestate.py), "" when that was not looked at.
+    """
+
+    __slots__ = ("also", "confidence", "content", "document", "hit", "kbid", "row", "snippet", "source_state")
 
     def __init__(
         self,
@@ -65,6 +72,7 @@ class Found:
     ):
         self.hit, self.kbid, self.row, self.document, self.also = hit, kbid, row, document, also
         self.content, self.snippet, self.confidence = content, snippet, confidence
+        self.source_state = ""
 
     @property
     def citation(self) -> str:
@@ -91,8 +99,12 @@ def find(
     parameters: Parameters = DEFAULTS,
     filters: Filters | None = None,
     reader: ContentReader | None = None,
+    states: States | None = None,
 ) -> Answer:
-    """Return the best hits of a query. `reader`: one already started, which is used up. Raises DamagedSegment."""
+    """Return the best hits of a query. Raises DamagedSegment.
+
+    reader: one already started, which is used up. states: tells whether their sources are as they were.
+    """
     start = perf_counter()
     query = parse_query(text)
     only = _chosen(view, filters) if filters else None
@@ -114,6 +126,9 @@ def find(
         snippet = make_snippet(content, hit.terms) if content is not None else None
         confidence = min(1.0, hit.score / result.best_possible) if result.best_possible else 0.0
         found.append(Found(hit, kbid, rows[0], document, also, content, snippet, confidence))
+    known = states([f.document for f in found]) if states else {}
+    for f in found:
+        f.source_state = known.get(f.document.source, "")
     return Answer(found, text, result.total, result.total_is_exact, perf_counter() - start)
 
 

@@ -8,6 +8,7 @@ from git_kb.index.view import ViewDocument
 from git_kb.model.source import path_of_source
 from git_kb.repo.protocol import Repository
 from git_kb.repo.worktree import DELETED, hash_files, list_sources
+from git_kb.store.sourcestate import CHANGED, CURRENT, GONE, MAX_SOURCES, worktree_states
 from git_kb.store.state import StateName
 
 
@@ -27,6 +28,15 @@ def stale_sources(repo: Repository, state: StateName, documents: Iterable[ViewDo
     return sorted(stale), sorted(gone)
 
 
+def source_states(repo: Repository, state: StateName, documents: Iterable[ViewDocument]) -> dict[str, str]:
+    """Return source -> CURRENT, CHANGED or GONE, for the documents of a few hits, in the same state as they. URLs are left out."""
+    if not state.rev and not state.cached:
+        return worktree_states(repo.place, documents)
+    few = {d.source: d for d in list(documents)[:MAX_SOURCES] if path_of_source(d.source) is not None}
+    stale, gone = stale_sources(repo, state, few.values())
+    return {**dict.fromkeys(few, CURRENT), **dict.fromkeys(stale, CHANGED), **dict.fromkeys(gone, GONE)}
+
+
 def _tree_blobs(repo: Repository, rev: str, paths: Iterable[bytes]) -> dict[bytes, str]:
     tree = repo.tree_of(rev)
     return {p: entry.oid for p in paths if (entry := repo.entry_at(tree, p)) is not None}
@@ -34,8 +44,9 @@ def _tree_blobs(repo: Repository, rev: str, paths: Iterable[bytes]) -> dict[byte
 
 def _index_blobs(repo: Repository, paths: Iterable[bytes]) -> dict[bytes, str]:
     wanted = set(paths)
+    few = list(wanted) if len(wanted) <= MAX_SOURCES else ()
     # A path in conflict has no one blob: "" is another than the document's.
-    return {file.path: file.oid or "" for file in list_sources(repo.place) if file.tracked and file.path in wanted}
+    return {file.path: file.oid or "" for file in list_sources(repo.place, few) if file.tracked and file.path in wanted}
 
 
 def _disk_blobs(repo: Repository, paths: Iterable[bytes]) -> dict[bytes, str]:

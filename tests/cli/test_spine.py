@@ -83,7 +83,7 @@ def test_every_answered_sentence_stands_word_for_word_in_its_section(kb):
 
 HIT_KEYS = {
     "kbid", "docids", "type", "heading", "heading_path", "title", "score", "confidence", "snippet", "matched_terms", "matched_fields",
-    "created_at", "citation", "source", "line", "start", "end",
+    "created_at", "citation", "source", "source_state", "line", "start", "end",
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ FULL = CitedAnswer(
     question="What\nis a \x1b[31mhive?",
     sentences=(Sentence("A hive\nis a box.", 0, 16, 7, "a.md#c-00000000", "docs/a.md"),),
     code=(CodeBlock("kb `\x1b`\n```", 20, 30, 9, "a.md#c-00000000", "docs/a.md", "sh", 14),),
-    sources=(Excerpt("a.md#c-00000000", "k" * 26, "docs/a.md", 5, "Bees > Hives", "## Hives A hive is a box."),),
+    sources=(Excerpt("a.md#c-00000000", "k" * 26, "docs/a.md", "changed", 5, "Bees > Hives", "## Hives A hive is a box."),),
     confidence="medium",
     reason="based on 1 document",
     gaps=(
@@ -27,9 +27,9 @@ EMPTY = CitedAnswer("x", (), (), (), "none", "no section has a sentence on it", 
 def test_as_markdown():
     assert render_answer(FULL, b"docs/") == (
         "## Answer: What is a \\x1b[31mhive?\n\n"
-        "A hive is a box.\n— a.md#c-00000000 (a.md:7)\n\n"
-        "````sh\nkb `\\x1b`\n```\n````\n— a.md#c-00000000 (a.md:9), 2 of 14 lines\n\n"
-        "### Sources\n\n- a.md#c-00000000 (a.md:5) — Bees > Hives\n  > ## Hives A hive is a box.\n\n"
+        "A hive is a box.\n— a.md#c-00000000 (a.md:7) (changed since ingest)\n\n"
+        "````sh\nkb `\\x1b`\n```\n````\n— a.md#c-00000000 (a.md:9), 2 of 14 lines (changed since ingest)\n\n"
+        "### Sources\n\n- a.md#c-00000000 (a.md:5) (changed since ingest) — Bees > Hives\n  > ## Hives A hive is a box.\n\n"
         "### Confidence\n\nmedium — based on 1 document\n\n"
         "### Gaps\n\n"
         "- Queen: looked for 'queen'; not found in what is quoted above; "
@@ -54,5 +54,6 @@ def test_as_data():
     data = json.loads(json.dumps(answer_data(FULL)))
     assert data["explore"][0] == {"question": "Queen Bees", "reason": "it matches too", "citation": "b.md#c-11111111"}
     assert data["code"][0]["line"] == 9
+    assert data["sources"][0]["source_state"] == "changed"
     assert data["sentences"][0]["citation"] == "a.md#c-00000000"
     assert [g["word"] for g in data["gaps"]] == ["Queen", "move_hive", "yak"]
