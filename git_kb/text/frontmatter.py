@@ -10,12 +10,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from git_kb.text.lines import LINE, lf_only
+
 MAX_BYTES = 1 << 20
 # Nodes that the aliases of a YAML block may add up to: "billion laughs" has a billion, an honest file a handful.
 MAX_ALIASED_NODES = 1000
 MAX_DEPTH = 100
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 _KEY_FIRST = re.compile(r"(?:[ \t]*#[^\r\n]*(?:\r\n?|\n))*[\"']?[^\s#:\-\[{&*!|>%@`][^:\r\n]*:(?:\s|\Z)")
 _BLANK_LINE = re.compile(r"(?:\A|\r\n?|\n)[ \t]*(?:\r\n?|\n)")
 _COMMENT = re.compile(r"(?:\A|[\r\n])[ \t]*#")
@@ -76,7 +77,7 @@ def read_front_matter(text: str) -> FrontMatter | None:
 
 def _fenced(text: str, start: int, fence: str, closing: re.Pattern[str]) -> tuple[str, int] | None:
     """Return the block between the opening line at `start` and the first closing line, and where that ends."""
-    m = _LINE.match(text, start)
+    m = LINE.match(text, start)
     if not m or m[0].strip(" \t\r\n") != fence:
         return None
     end = closing.search(text, m.end(), m.end() + MAX_BYTES)
@@ -129,7 +130,7 @@ def _load_simple_yaml(block: str) -> dict[str, Any] | None:
     found: dict[str, Any] = {}
     key = indent = ""
     listing: list[Any] | None = None  # the block list of `key`, once its first item was seen
-    for line in _unix(block).removesuffix("\n").split("\n"):
+    for line in lf_only(block).removesuffix("\n").split("\n"):
         if m := _KEY_LINE.fullmatch(line):
             key, quoted, plain, items = m.groups()
             if key in found:
@@ -178,7 +179,7 @@ _TOML_KEY = re.compile(r"[ \t]*([^\s#=\[][^=\n]*?)[ \t]*=")
 
 def _where(block: str, at: int, key_line: re.Pattern[str]) -> str:
     """Return "line N, key 'K': " of an offset in a block; lines count from the fence before it, which is line 1."""
-    text = _unix(block)
+    text = lf_only(block)
     lines = text.rstrip("\n").split("\n")
     n = min(text.count("\n", 0, at), len(lines) - 1)
     for line in reversed(lines[: n + 1]):
@@ -189,10 +190,6 @@ def _where(block: str, at: int, key_line: re.Pattern[str]) -> str:
     return f"line {n + 2}: "
 
 
-def _unix(block: str) -> str:
-    return block.replace("\r\n", "\n").replace("\r", "\n")
-
-
 def _load_yaml(block: str) -> tuple[Any, tuple[str, ...]]:
     """Return the value of a YAML document and warnings. Scalars follow YAML 1.2's core schema and keep their own spelling.
 
@@ -200,12 +197,12 @@ def _load_yaml(block: str) -> tuple[Any, tuple[str, ...]]:
     """
     import yaml
 
-    loader = yaml.SafeLoader(_unix(block))
+    loader = yaml.SafeLoader(lf_only(block))
     try:
         node = loader.get_single_node()
     finally:
         loader.dispose()
-    builder = _Builder(_unix(block))
+    builder = _Builder(lf_only(block))
     value = builder.build(node, 0) if node is not None else None
     return value, tuple(builder.warnings)
 
@@ -280,7 +277,7 @@ def _read_toml(text: str, start: int) -> FrontMatter | None:
     import tomllib
 
     try:
-        value = tomllib.loads(_unix(block), parse_float=str)
+        value = tomllib.loads(lf_only(block), parse_float=str)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as e:
         if "=" not in block:
             return None
@@ -294,7 +291,7 @@ def _toml_reason(e: Exception, block: str) -> str:
         return "nested too deeply"
     problem, _, place = str(e).partition(" (at ")
     line = re.match(r"line (\d+)", place)
-    lines = _unix(block).split("\n")
+    lines = lf_only(block).split("\n")
     at = len("\n".join(lines[: int(line[1]) - 1])) + 1 if line and int(line[1]) > 1 else 0
     problem = problem[:1].lower() + problem[1:]
     return f"{_where(block, at if line else len(block), _TOML_KEY)}{problem}" if place else problem
@@ -308,7 +305,7 @@ def _read_json(text: str, start: int) -> FrontMatter | None:
         value, end = json.JSONDecoder(parse_float=str).raw_decode(text[: start + MAX_BYTES], start)
     except (ValueError, RecursionError):
         return None
-    m = _LINE.match(text, end)
+    m = LINE.match(text, end)
     if not isinstance(value, dict) or not m or m[0].strip(" \t\r\n") or not value:
         return None
     return FrontMatter("json", m.end(), value)

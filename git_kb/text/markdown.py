@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from git_kb.model.document import FRONT_MATTER
-from git_kb.text.blocks import Block, definition_label, list_items, plain_heading, scan_blocks
+from git_kb.text.blocks import Block, list_items, scan_blocks
 from git_kb.text.frontmatter import read_front_matter
+from git_kb.text.inline import definition_label, plain_heading
 from git_kb.text.plain import FINER, Cut, Cuts, Limits, Piece, parts_of, without_blank_pieces
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from unicodedata import category
 
 from git_kb.model.section import TRIMMED
+from git_kb.text.lines import LINE_END
 
 # Gives the offsets, between start and end, at which a range may be cut, in ascending order.
 Cuts = Callable[[str, int, int], Iterable[int]]
@@ -126,7 +127,6 @@ def _without_blank(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, i
 # Where text may be cut.
 
 _PARAGRAPH_GAP = re.compile(r"(?:\r\n?|\n)(?:[ \t\f\v]*(?:\r\n?|\n))+")
-_LINE_END = re.compile(r"\r\n?|\n")
 _WORD_END = re.compile(r"[ \t]+(?=[^ \t\r\n])|[。！？；](?=[^\r\n])")
 
 
@@ -137,7 +137,7 @@ def paragraphs(text: str, start: int, end: int) -> Iterator[int]:
 
 def lines(text: str, start: int, end: int) -> Iterator[int]:
     """Yield where a line begins."""
-    return (m.end() for m in _LINE_END.finditer(text, start, end))
+    return (m.end() for m in LINE_END.finditer(text, start, end))
 
 
 def words(text: str, start: int, end: int) -> Iterator[int]:

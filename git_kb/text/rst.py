@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from unicodedata import category, east_asian_width
 
+from git_kb.text.lines import split_lines
 from git_kb.text.plain import FINER, Cut, Limits, Piece, paragraphs, parts_of, without_blank_pieces
 
 
@@ -18,7 +19,6 @@ class Title(NamedTuple):
     text: str
 
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1* *\Z")
 # What begins another construct than a paragraph at the start of a block, in docutils' order; the rest of it is indented.
 _MARKED = re.compile(
@@ -68,13 +68,8 @@ def scan_titles(text: str) -> list[Title]:
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield (offset, line without its end and trailing blanks, tabs expanded)."""
-    at = 1 if text.startswith("\ufeff") else 0
-    while at < len(text):
-        m = _LINE.match(text, at)
-        if not m:
-            return
-        yield at, m[0].rstrip().expandtabs(8)
-        at = m.end()
+    for at, line in split_lines(text, 1 if text.startswith("\ufeff") else 0):
+        yield at, line.rstrip().expandtabs(8)
 
 
 _Lines = list[tuple[int, str]]
