@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         return source_states(env.repo, state, documents)
 
     def look(view: View, segments: Segments) -> tuple[Answer, int]:
-        return find(env.place, view, segments, text, args.limit, args.offset, parameters, filters, states), view.n_live
+        return find(env.place, view, segments, text, args.limit, args.offset, parameters, filters, states=states), view.n_live
 
     answer, n_live = with_fresh_view(env.repo, state, env.hooks("search"), look)
     if args.json:

@@ -5,14 +5,12 @@ On the search path, so it imports nothing at the top but what is cheap.
 
 from __future__ import annotations
 
-import sys
-
 from git_kb.errors import Damaged, KbError
+from git_kb.model.digest import digester
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
+    from collections.abc import Iterable
 
 KBID_LENGTH = 26
 KBID_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
@@ -131,23 +129,7 @@ def encode_section(section: Section) -> bytes:
 
 def section_id(data: bytes) -> str:
     """Return the kbid of an object's bytes."""
-    return kbid_text(_sha256()(data).digest()[:16])
-
-
-def _sha256() -> Callable[[bytes], Any]:
-    """Return SHA-256: hashlib's where something has imported it, else the interpreter's own.
-
-    hashlib brings OpenSSL, which is fast on much data and costs 4 ms to load; a search hashes ten sections.
-    """
-    loaded = sys.modules.get("hashlib")
-    if loaded is None:
-        for name in ("_sha2", "_sha256"):  # Python 3.12 and later; 3.11
-            try:
-                return __import__(name).sha256  # type: ignore[no-any-return]
-            except ImportError:
-                continue
-        loaded = __import__("hashlib")
-    return loaded.sha256  # type: ignore[no-any-return]
+    return kbid_text(digester("sha256")(data).digest()[:16])
 
 
 def decode_section(data: bytes, kbid: str, verify: bool = True) -> Section:

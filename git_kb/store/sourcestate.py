@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 
+from git_kb.model.digest import digester
 from git_kb.model.source import path_of_source
 from git_kb.repo.spawn import run_git
 
@@ -79,8 +80,6 @@ def _on_disk(top: str, path: bytes) -> bytes:
 
 def _has_blob(top: str, path: bytes, blob: str) -> bool:
     """Return whether the bytes of a file have that blob id. What cannot be read has not."""
-    from hashlib import sha1, sha256
-
     try:
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         fd = os.open(_on_disk(top, path), flags)
@@ -88,7 +87,8 @@ def _has_blob(top: str, path: bytes, blob: str) -> bool:
             data = file.read(MAX_BYTES + 1)
     except OSError:
         return False
-    return (sha256 if len(blob) == 64 else sha1)(b"blob %d\0" % len(data) + data).hexdigest() == blob
+    name: str = digester("sha256" if len(blob) == 64 else "sha1")(b"blob %d\0" % len(data) + data).hexdigest()
+    return name == blob
 
 
 def _kept_off_disk(place: Place, paths: list[bytes]) -> dict[bytes, str]:
