@@ -126,13 +126,14 @@ def parse_manifest(text: str, name: str) -> Manifest:
         )
     try:
         manifest = _parse_canonical(text)
+        canonical = manifest is not None
         if manifest is None:
             manifest = _parse_toml(text, name)
     except _WrongField as e:
         raise DamagedManifest(name, str(e)) from None
     except NewerFormat as e:
         raise NewerFormat(name, e.version) from None
-    _check(manifest, name)
+    _check(manifest, name, canonical)
     return manifest
 
 
@@ -275,8 +276,8 @@ def _make(head: dict[str, Any], rows: tuple[SectionRow, ...]) -> Manifest:
     )
 
 
-def _check(manifest: Manifest, name: str) -> None:
-    """Raise DamagedManifest where a field breaks its grammar."""
+def _check(manifest: Manifest, name: str, canonical: bool) -> None:
+    """Raise DamagedManifest where a field breaks its grammar. `canonical`: rows are known to keep theirs."""
     if manifest.docid + SUFFIX != name:
         raise DamagedManifest(name, f"its docid is '{manifest.docid}'")
     if "://" not in manifest.source and path_of_source(manifest.source) is None:
@@ -284,14 +285,16 @@ def _check(manifest: Manifest, name: str) -> None:
     if not _HEX.match(manifest.blob) or len(manifest.blob) not in (40, 64):
         raise DamagedManifest(name, f"'{manifest.blob}' is not a blob id")
     for n, row in enumerate(manifest.sections, 1):
+        if max(row.n_bytes, row.n_lines, row.part) > MAX_COUNT:
+            raise DamagedManifest(name, f"section {n}: a count is too large")
+        if canonical:
+            continue  # the rest is the expression's
         if not _KBID.match(row.kbid) or (row.supersedes and not _KBID.match(row.supersedes)):
             raise DamagedManifest(name, f"section {n}: '{row.kbid}' is not a kbid")
         if not _CHUNK.match(row.chunk):
             raise DamagedManifest(name, f"section {n}: '{row.chunk}' is not a chunk id")
         if row.n_bytes < 0 or row.n_lines < 0 or row.part < 1:
             raise DamagedManifest(name, f"section {n}: a count is negative")
-        if max(row.n_bytes, row.n_lines, row.part) > MAX_COUNT:
-            raise DamagedManifest(name, f"section {n}: a count is too large")
         if row.role not in ("", FRONT_MATTER):
             raise DamagedManifest(name, f"section {n}: unknown role '{row.role}'")
 

@@ -51,8 +51,8 @@ class Vocabulary(dict[str, str]):
         if not word.isascii():
             text = "".join(map(self._char, word_terms(word)))
             cached = not is_unspaced(word[0])
-        elif word.islower() and word.isalpha():
-            text = self._char(stem(word[:MAX_WORD]))
+        elif word.isalpha() and (word[1:].islower() or len(word) == 1):
+            text = self._char(stem(word[:MAX_WORD].lower()))
             cached = True
         else:
             text = self._identifier(word.strip("_")[:MAX_WORD].rstrip("_"))
