@@ -205,7 +205,7 @@ def _superseding(rows: tuple[SectionRow, ...], old: Manifest | None, source: str
     for row in rows:
         was = before.get(row.source_key)
         if was is not None:
-            row = replace(row, supersedes=was.supersedes if was.kbid == row.kbid else was.kbid, extra=was.extra)
+            row = row._replace(supersedes=was.supersedes if was.kbid == row.kbid else was.kbid, extra=was.extra)
         result.append(row)
     return tuple(result)
 

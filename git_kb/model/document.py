@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import category, normalize
 
 FORMAT = 1
@@ -17,8 +17,7 @@ _PLAIN_ASCII = re.compile(r"[A-Za-z0-9._+/-]+")
 WINDOWS_NAMES = frozenset(["con", "prn", "aux", "nul", *(f"com{i}" for i in range(1, 10)), *(f"lpt{i}" for i in range(1, 10))])
 
 
-@dataclass(frozen=True, slots=True)
-class SectionRow:
+class SectionRow(NamedTuple):
     """One `[[sections]]` table. Lines and bytes are lengths; `Manifest.spans` gives positions."""
 
     kbid: str
