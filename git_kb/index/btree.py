@@ -5,6 +5,7 @@ On the search path.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from struct import Struct
 
 TYPE_CHECKING = False
@@ -96,10 +97,12 @@ class Tree:
     `read(offset, length)` gives checked bytes of the tree's area; `size_bytes` is the area's length.
     """
 
-    __slots__ = ("n_pages", "page_size", "read")
+    __slots__ = ("_branches", "n_pages", "page_size", "read")
 
     def __init__(self, read: Callable[[int, int], memoryview], size_bytes: int, page_size: int = 4096):
         self.read, self.page_size, self.n_pages = read, page_size, size_bytes // page_size
+        # Branch page -> (keys, children), from the second visit on.
+        self._branches: dict[int, tuple[list[bytes], list[int]] | None] = {}
 
     @classmethod
     def over(cls, data: bytes | bytearray, page_size: int = 4096) -> Tree:
@@ -116,6 +119,10 @@ class Tree:
         """Return (page, number of cells, index of the first cell not below key) of the leaf where key belongs."""
         pgno = self.n_pages - 1
         for _ in range(32):
+            known = self._branches.get(pgno)
+            if known is not None:
+                pgno = known[1][max(bisect_right(known[0], key) - 1, 0)]
+                continue
             page = self._page(pgno)
             kind, _, n, _ = HEAD.unpack_from(page)
             if kind not in (LEAF, BRANCH) or HEAD.size + n * SLOT.size > len(page):
@@ -131,6 +138,7 @@ class Tree:
                     high = middle
             if kind == LEAF:
                 return page, n, low
+            self._branches[pgno] = _parse_branch(page, n) if pgno in self._branches else None
             # The child that may hold the key is the last one whose smallest key is not above it.
             at = page[8 + 2 * low] | page[9 + 2 * low] << 8 if low < n else 0
             if low == n or page[at + 6 : at + 6 + (page[at] | page[at + 1] << 8)] != key:
@@ -166,6 +174,16 @@ class Tree:
                 raise BadTree(link, "it is not a leaf")
             at = 0
         raise BadTree(0, "its leaves form a loop")
+
+
+def _parse_branch(page: bytes, n: int) -> tuple[list[bytes], list[int]]:
+    keys, children = [], []
+    for index in range(n):
+        at = SLOT.unpack_from(page, HEAD.size + SLOT.size * index)[0]
+        length, child = BRANCH_CELL.unpack_from(page, at)
+        keys.append(page[at + BRANCH_CELL.size : at + BRANCH_CELL.size + length])
+        children.append(child)
+    return keys, children
 
 
 def _cell(page: bytes, index: int) -> tuple[bytes, bytes]:

@@ -280,8 +280,8 @@ class Segment:
             code_point, df, *_ = decode_varints(value)
             yield key.decode("utf-8", "surrogatepass"), code_point, df
 
-    def token_string(self, ordinal: int) -> str:
-        """Return the token string of an entry: a character a token, `Postings.char` for each term; FIELDS between fields."""
+    def token_bytes(self, ordinal: int) -> bytes:
+        """Return the token string of an entry in UTF-8, as it is stored."""
         if self._ends is None:
             self._ends = self.file.read_area("tokenends").cast("I")
         start = self._ends[ordinal - 1] if ordinal else 0
@@ -289,10 +289,14 @@ class Segment:
         base, length = self.file.area("tokens")
         if not start <= end <= length:
             raise DamagedSegment(self.file.path, 0, "a token string leaves its area")
+        return bytes(self.file.read(base + start, end - start))
+
+    def token_string(self, ordinal: int) -> str:
+        """Return the token string of an entry: a character a token, `Postings.char` for each term; FIELDS between fields."""
         try:
-            return str(self.file.read(base + start, end - start), "utf-8")
+            return self.token_bytes(ordinal).decode()
         except UnicodeDecodeError:
-            raise DamagedSegment(self.file.path, (base + start) // 4096, "a token string is not UTF-8") from None
+            raise DamagedSegment(self.file.path, 0, f"the token string of entry {ordinal} is not UTF-8") from None
 
     def token_strings(self, ordinal: int) -> list[str]:
         """Return the token string of each field of an entry: heading, body, code."""

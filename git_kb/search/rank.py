@@ -187,8 +187,8 @@ class _Search:
         self.most = sum(row[0] for row in self.lists)
         self.banned = _banned(segment, query)
         self.phrases = query.phrases
-        # What a field has to hold, one string a phrase.
-        self.needles: list[str] = []
+        # What an entry's token string has to hold, one a phrase.
+        self.needles: list[bytes] = []
         self.seen: set[int] = set()
         self.n_matching = 0
 
@@ -222,10 +222,12 @@ class _Search:
         """Score one entry if it matches. Returns whether it does."""
         if (self.mask is not None and not self.mask[ordinal]) or ordinal in self.banned:
             return False
-        strings = self.segment.token_strings(ordinal)
-        if self.needles and not all(any(needle in string for string in strings) for needle in self.needles):
-            return False
-        score = self.scorer.score(strings, self.terms)
+        if self.needles:
+            # A phrase is a substring in UTF-8 as well, and nearly all candidates fail here.
+            stored = self.segment.token_bytes(ordinal)
+            if not all(needle in stored for needle in self.needles):
+                return False
+        score = self.scorer.score(self.segment.token_strings(ordinal), self.terms)
         if 0.0 < score >= self.best.floor:
             self.best.add(score, self.segment.entry_id(ordinal), self.index, ordinal)
         return score > 0
@@ -354,7 +356,7 @@ class _Search:
         present = {term: p for term, p in lists.items() if p is not None}
         if len(present) < len(lists):
             return 0, True
-        self.needles = ["".join([present[term].char for term in phrase]) for phrase in self.phrases]
+        self.needles = ["".join([present[term].char for term in phrase]).encode() for phrase in self.phrases]
         order = sorted(present.values(), key=lambda p: p.df)
         if order[0].df * len(order) * PROBE_US <= len(order) * LANE_US or len(self.lists) > MAX_LANES:
             listed = list(order[0].ordinals)

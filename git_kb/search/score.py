@@ -36,6 +36,9 @@ class Parameters:
 
 
 DEFAULTS = Parameters()
+# (growth, k1) -> bounds: a process that searches often asks for the same ones.
+MAX_KEPT = 100
+_BOUNDS: dict[tuple[float, float], list[float]] = {}
 
 
 class Scorer:
@@ -76,11 +79,14 @@ class Scorer:
     def bounds(self, segment: Segment) -> list[float]:
         """Return, by impact 0..255, what x / (k1 + x) is at most for a posting of the segment."""
         growth = self._growth(segment)
-        bounds = [0.0]
-        for impact in range(1, 255):
-            x = growth * REFERENCE_K1 * impact / (255 - impact)
-            bounds.append(x / (self.k1 + x))
-        bounds.append(1.0)
+        bounds = _BOUNDS.get((growth, self.k1))
+        if bounds is None:
+            if len(_BOUNDS) >= MAX_KEPT:
+                _BOUNDS.clear()
+            scale, k1 = growth * REFERENCE_K1, self.k1
+            bounds = [(x := scale * impact / (255 - impact)) / (k1 + x) for impact in range(255)]
+            bounds.append(1.0)
+            _BOUNDS[growth, self.k1] = bounds
         return bounds
 
     def _growth(self, segment: Segment) -> float:
