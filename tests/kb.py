@@ -1,5 +1,6 @@
 """A knowledge base for tests: a real repository, and `git kb` run in this process or as its own."""
 
+import ctypes
 import io
 import json
 import os
@@ -74,9 +75,23 @@ def process_environ(**environ):
     return {**os.environ, "PYTHONPATH": ROOT, **environ}
 
 
-def process(cwd, *args, stdin=b"", **environ):
-    """Run `git kb` as its own process."""
-    done = subprocess.run(command(*args), cwd=cwd, input=stdin, capture_output=True, env=process_environ(**environ), timeout=120)
+def obey_permissions():
+    """Drop root's right to pass over permission bits, from the next exec on."""
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+def process(cwd, *args, stdin=b"", obey=False, **environ):
+    """Run `git kb` as its own process. `obey`: permission bits count, for root too (on Linux)."""
+    done = subprocess.run(
+        command(*args),
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        env=process_environ(**environ),
+        timeout=120,
+        preexec_fn=obey_permissions if obey else None,
+    )
     return Done(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
 
 

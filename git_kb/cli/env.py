@@ -73,10 +73,12 @@ class Env:
     def lock(self, operation: str, wait_s: float = 10.0) -> WriterLock:
         """The writer's lock of this repository, to be used in a `with`.
 
-        Raises Locked, naming the holder, after `wait_s`.
+        Raises Locked, naming the holder, after `wait_s`, and InTheWay.
         """
         from git_kb.repo.lockfile import WriterLock
+        from git_kb.store.mend import mend
 
+        mend(self.place.kb_dir, self.warn)
         return WriterLock(self.place.kb_dir + "/lock", operation, wait_s=wait_s, warn=self.warn)
 
     def colour(self) -> bool:

@@ -12,6 +12,7 @@ from struct import Struct
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
 from git_kb.errors import Damaged, NewerFormat
+from git_kb.repo.regular import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,12 +97,14 @@ class PageFile:
             self.view = memoryview(data)
             self._open(magic, feature, len(data))
             return
-        fd = os.open(path, os.O_RDONLY)
+        fd = _open(path)
         try:
             size = os.fstat(fd).st_size
             if size < PAGE_SIZE:
                 raise DamagedSegment(path, 0, f"the file has {size} bytes")
             self._map = mmap.mmap(fd, size, access=mmap.ACCESS_READ)
+        except OSError as e:
+            raise DamagedSegment(path, 0, f"the file cannot be read: {e.strerror or e}") from None
         finally:
             os.close(fd)
         self.view = memoryview(self._map)
@@ -183,3 +186,12 @@ class PageFile:
                 self._map.close()
             except BufferError:
                 pass
+
+
+def _open(path: str) -> int:
+    try:
+        return open_regular(path, follow=True)
+    except FileNotFoundError:
+        raise
+    except OSError as e:
+        raise DamagedSegment(path, 0, f"the file cannot be read: {e.strerror or e}") from None

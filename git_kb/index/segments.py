@@ -11,6 +11,7 @@ from xxhash import xxh3_64_hexdigest, xxh3_128_hexdigest
 
 from git_kb.index.pagefile import DamagedSegment, OtherFeature
 from git_kb.index.segment import MAX_ENTRIES, Segment
+from git_kb.repo.regular import read_regular
 from git_kb.text.words import GENERATION
 
 TYPE_CHECKING = False
@@ -86,12 +87,11 @@ class Segments:
 def read_current(kb_dir: str) -> list[str]:
     """Return the names of the live segments.
 
-    A missing or damaged list, or one of another tokenizer generation, is empty.
+    A missing, unreadable or damaged list, or one of another tokenizer generation, is empty.
     """
     try:
-        with open(os.path.join(kb_dir, CURRENT), "rb") as file:
-            data = file.read()
-    except (FileNotFoundError, NotADirectoryError):
+        data = read_regular(os.path.join(kb_dir, CURRENT), follow=True)
+    except OSError:
         return []
     body, _, check = data.rpartition(b"xxh3 ")
     if not body or check.strip() != xxh3_64_hexdigest(body).encode():
@@ -100,7 +100,12 @@ def read_current(kb_dir: str) -> list[str]:
     if lines[:2] != [MAGIC_LINE, f"feature {GENERATION}"]:
         return []
     names = [line.split(" ")[0] for line in lines[2:]]
-    return [n for n in names if n.startswith("seg-") and n.endswith(SUFFIX) and "/" not in n]
+    return [n for n in names if is_segment_name(n)]
+
+
+def is_segment_name(name: str) -> bool:
+    """Return whether a file of that name is a segment of ours."""
+    return name.startswith("seg-") and name.endswith(SUFFIX) and "/" not in name
 
 
 def write_segment(kb_dir: str, data: bytes | bytearray) -> str:
@@ -128,7 +133,7 @@ def write_segment(kb_dir: str, data: bytes | bytearray) -> str:
 
 def publish(kb_dir: str, names: Iterable[tuple[str, int]]) -> None:
     """Make (name, n_entries) the live segments, then delete the files that are not. The caller holds the lock."""
-    from git_kb.repo.lockfile import atomic_write
+    from git_kb.repo.lockfile import atomic_write, is_leftover
 
     rows = list(names)
     body = "".join([f"{MAGIC_LINE}\nfeature {GENERATION}\n", *(f"{name} {n}\n" for name, n in rows)]).encode()
@@ -138,7 +143,8 @@ def publish(kb_dir: str, names: Iterable[tuple[str, int]]) -> None:
     directory = os.path.join(kb_dir, DIRECTORY)
     if os.path.isdir(directory):
         for name in os.listdir(directory):
-            if name not in live:
+            # Nothing else in there is ours to delete.
+            if name not in live and (is_segment_name(name) or is_leftover(name)):
                 _unlink(os.path.join(directory, name))
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from git_kb.index.segments import Segments
 
 MAGIC = b"GITKBVIW"
+VIEWS = "views"
+SUFFIX = ".kbv"
 #   entry id, document, first line, byte offset, byte length, strings offset, strings length, part, reserved
 ROW = Struct("<24sIIQIIIHH")
 #   strings offset, strings length, first row, rows
@@ -294,6 +296,11 @@ def entry_ids(view: View) -> Iterator[bytes]:
     """Yield the entry id of each row, in order."""
     for number in range(view.n_rows):
         yield bytes(view.file.read(view._row_at + number * ROW.size, ENTRY_SIZE))
+
+
+def is_view_name(name: str) -> bool:
+    """Return whether a file of that name is a view of ours."""
+    return name.endswith(SUFFIX)
 
 
 def write_view(path: str, data: bytes | bytearray) -> None:

@@ -13,9 +13,11 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from git_kb.errors import KbError
+from git_kb.repo.regular import kind, read_regular, set_aside
 
 # A holder that works on refreshes its lock far more often than this.
 STALE_S = 300.0
+GUARD = ".guard"
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.01, 0.5
 
 
@@ -86,8 +88,12 @@ class WriterLock:
         return bool(self._token)
 
     def acquire(self, wait_s: float = 0.0) -> None:
-        """Take the lock, waiting up to `wait_s` seconds. Raises Locked, CannotWrite."""
+        """Take the lock, waiting up to `wait_s` seconds. What is no lock file is moved aside.
+
+        Raises Locked, CannotWrite, InTheWay.
+        """
         _make_parent(self.path)
+        self._clear(self.path + GUARD)
         deadline = time.monotonic() + wait_s
         pause = FIRST_PAUSE_S
         while not self._try():
@@ -166,6 +172,7 @@ class WriterLock:
 
     def _remove_stale(self) -> None:
         """Remove a lock whose holder is gone. Only under the guard."""
+        self._clear(self.path)
         try:
             status = os.lstat(self.path)
         except FileNotFoundError:
@@ -178,6 +185,11 @@ class WriterLock:
         if self._warn:
             who = f"process {holder.get('pid', 0)} ('{holder.get('operation', 'unknown')}')"
             self._warn(f"took over the lock '{self.path}' of {who}: {why}")
+
+    def _clear(self, path: str) -> None:
+        """Move aside what stands in the place of a lock file and is none."""
+        if what := _no_lock_file(path):
+            set_aside(path, what, self._warn or (lambda message: None))
 
     def _why_stale(self, holder: dict[str, Any], size: int, silent_s: float) -> str | None:
         if size == 0:
@@ -232,15 +244,16 @@ def remove_leftovers(directory: str) -> None:
     except FileNotFoundError:
         return
     for name in names:
-        stem, _, token = name.removesuffix(".tmp").rpartition(".")
-        if (
-            name.startswith(".")
-            and name.endswith(".tmp")
-            and stem
-            and len(token) == 12
-            and all(c in "0123456789abcdef" for c in token)
-        ):
+        if is_leftover(name):
             os.unlink(os.path.join(directory, name))
+
+
+def is_leftover(name: str) -> bool:
+    """Return whether a name is one that `atomic_write` gives to a file in the making."""
+    stem, _, token = name.removesuffix(".tmp").rpartition(".")
+    if not (name.startswith(".") and name.endswith(".tmp") and stem):
+        return False
+    return len(token) == 12 and all(c in "0123456789abcdef" for c in token)
 
 
 def sync_directory(path: str) -> None:
@@ -283,11 +296,20 @@ def _file_mode(path: str) -> int | None:
 @contextmanager
 def _guard(path: str, wait: bool = False) -> Iterator[bool]:
     """Hold the guard file of a lock; False when another process has it just now and we shall not wait."""
-    fd = os.open(path + ".guard", os.O_RDWR | os.O_CREAT, 0o666)
+    fd = _open_guard(path + GUARD)
     try:
         yield _lock_file(fd, wait)
     finally:
         os.close(fd)
+
+
+def _open_guard(path: str) -> int:
+    flags = os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+    try:
+        return os.open(path, os.O_RDWR | flags, 0o666)
+    except PermissionError:
+        # Another user's, or made read-only. It can be locked all the same.
+        return os.open(path, os.O_RDONLY | flags, 0o666)
 
 
 if sys.platform == "win32":
@@ -313,11 +335,23 @@ else:
         return True
 
 
+def _no_lock_file(path: str) -> str:
+    """Return what stands at `path` when it cannot be a lock file; "" when it can, or nothing is there."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return ""
+    if not stat.S_ISREG(status.st_mode):
+        return f"not a file but {kind(status.st_mode)}"
+    # One that another user made is theirs to hold.
+    ours = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+    return "a file that its owner cannot read" if ours and not os.access(path, os.R_OK) else ""
+
+
 def _read_holder(path: str) -> dict[str, Any]:
     """Return the lock's content; empty when there is none that makes sense."""
     try:
-        with open(path, "rb") as file:
-            holder = json.loads(file.read(4096))
+        holder = json.loads(read_regular(path)[:4096])
     except (OSError, ValueError, RecursionError):
         return {}
     wanted = {"pid": int, "host": str, "namespace": str, "start": str, "operation": str, "ts": int, "token": str}

@@ -16,6 +16,7 @@ from git_kb.repo.process import CatFile
 from git_kb.repo.protocol import Repository
 from git_kb.store.documents import decode_manifest
 from git_kb.store.manifest import DamagedManifest, parse_manifest
+from git_kb.store.mend import oddities
 from git_kb.store.pool import Pool
 from git_kb.store.state import StateName, open_documents
 
@@ -25,7 +26,7 @@ class Finding:
     """One fault.
 
     kind: checksum_mismatch, orphan_document, damaged_manifest, wrong_tiling, wrong_key, damaged_segment,
-    odd_entry.
+    odd_entry, odd_file.
     """
 
     kind: str
@@ -91,6 +92,8 @@ def _check_documents(repo: Repository, state: StateName, pool: Pool, counts: Cou
 
 
 def _check_segments(kb_dir: str, counts: Counts) -> Iterator[Finding]:
+    for path, what in oddities(kb_dir):
+        yield Finding("odd_file", path, f"it is {what}; the next search moves it aside")
     for name in read_current(kb_dir):
         counts.segments += 1
         try:

@@ -17,17 +17,19 @@ from git_kb.index.build import Entry, build_segments, entry_id, heading_text
 from git_kb.index.pagefile import DamagedSegment, OtherFeature
 from git_kb.index.segment import MAX_ENTRIES, Segment
 from git_kb.index.segments import DIRECTORY, Segments, merge_and_publish, publish, read_current, write_segment
-from git_kb.index.view import View, ViewDocument, ViewRow, encode_view, refit_view, write_view
+from git_kb.index.view import VIEWS, View, ViewDocument, ViewRow, encode_view, is_view_name, refit_view, write_view
 from git_kb.model.document import FRONT_MATTER, Manifest
 from git_kb.model.section import kbid_bytes, kbid_text
 from git_kb.model.source import path_of_source
 from git_kb.repo.discover import Place
 from git_kb.repo.lockfile import CannotWrite, Locked
 from git_kb.repo.protocol import Repository
+from git_kb.repo.regular import InTheWay
 from git_kb.store.collector import paused_collector
 from git_kb.store.cut import Limits, cut_source
 from git_kb.store.documents import Documents
 from git_kb.store.manifest import SUFFIX
+from git_kb.store.mend import mend, oddities
 from git_kb.store.pool import Pool, PoolWriter
 from git_kb.store.root import POOL_REF
 from git_kb.store.state import StateName, open_documents
@@ -78,6 +80,10 @@ def fresh_view(repo: Repository, state: StateName, hooks: Hooks, rebuild: bool =
     """
     kb_dir = repo.place.kb_dir
     documents = open_documents(repo, state)
+    try:
+        mend(kb_dir, hooks.warn)
+    except InTheWay as e:
+        hooks.warn(str(e))
     path = view_path(repo, state, documents)
     old = _open_view(path)
     if rebuild:
@@ -108,7 +114,7 @@ def with_fresh_view(repo: Repository, state: StateName, hooks: Hooks, use: Calla
         hooks.warn(f"{e}; it is made again")
         try:
             drop_damaged(repo.place.kb_dir, hooks)
-        except (CannotWrite, Locked, OSError):
+        except (CannotWrite, InTheWay, Locked, OSError):
             raise e from None
     return use(*fresh_view(repo, state, hooks))
 
@@ -130,8 +136,8 @@ def drop_damaged(kb_dir: str, hooks: Hooks) -> None:
             finally:
                 segment.close()
         publish(kb_dir, sound)
-        views = os.path.join(kb_dir, "views")
-        for name in os.listdir(views) if os.path.isdir(views) else []:
+        views = os.path.join(kb_dir, VIEWS)
+        for name in _view_names(views):
             path = os.path.join(views, name)
             view = _open_view(path)
             try:
@@ -153,6 +159,8 @@ def read_view(repo: Repository, state: StateName, hooks: Hooks) -> tuple[View, S
     """
     documents = open_documents(repo, state)
     path = view_path(repo, state, documents)
+    for odd, what in oddities(repo.place.kb_dir):
+        hooks.warn(f"'{odd}' is {what}; the next search moves it aside")
     segments = Segments.open(repo.place.kb_dir)
     old = _open_view(path)
     if old is not None and old.key == documents.key and old.fits(segments):
@@ -162,7 +170,7 @@ def read_view(repo: Repository, state: StateName, hooks: Hooks) -> tuple[View, S
 
 def view_path(repo: Repository, state: StateName, documents: Documents) -> str:
     """Return where the view of a state is kept."""
-    views = os.path.join(repo.place.kb_dir, "views")
+    views = os.path.join(repo.place.kb_dir, VIEWS)
     if state.rev:
         return os.path.join(views, documents.key.decode().replace(" ", "-") + ".kbv")
     return os.path.join(views, worktree_view_name(repo.place, state.cached))
@@ -177,23 +185,26 @@ def _open_view(path: str) -> View | None:
 
 def _any_view(kb_dir: str) -> View | None:
     """Return some view to take unchanged documents from: a new work tree has most of them in common with another."""
-    directory = os.path.join(kb_dir, "views")
-    try:
-        names = sorted(n for n in os.listdir(directory) if n.startswith("worktree") and n.endswith(".kbv"))
-    except OSError:
-        return None
-    for name in names:
-        if (view := _open_view(os.path.join(directory, name))) is not None:
+    directory = os.path.join(kb_dir, VIEWS)
+    for name in _view_names(directory):
+        if name.startswith("worktree") and (view := _open_view(os.path.join(directory, name))) is not None:
             return view
     return None
 
 
+def _view_names(directory: str) -> list[str]:
+    """Return the file names of the views in a directory, sorted. Whatever else is there is not ours."""
+    try:
+        return sorted(filter(is_view_name, os.listdir(directory)))
+    except OSError:
+        return []
+
+
 def _drop_all(kb_dir: str) -> None:
     publish(kb_dir, [])
-    views = os.path.join(kb_dir, "views")
-    if os.path.isdir(views):
-        for name in os.listdir(views):
-            os.unlink(os.path.join(views, name))
+    views = os.path.join(kb_dir, VIEWS)
+    for name in _view_names(views):
+        os.unlink(os.path.join(views, name))
 
 
 def _bring_up_to_date(
@@ -308,7 +319,7 @@ def _index(
     except Locked as e:
         hooks.warn(f"{e}; {len(headings)} section{'s are' if len(headings) > 1 else ' is'} not searched yet")
         return segments, []
-    except (CannotWrite, PermissionError) as e:
+    except (CannotWrite, InTheWay, OSError) as e:
         hooks.warn(f"the index cannot be stored ({e}); it is made in memory for this command alone")
         lost = []
         extra = [Segment.over(data) for data in build_segments(_entries(Pool(repo), headings, lost, lambda done: None))]
@@ -457,7 +468,7 @@ def _likely_limits(repo: Repository, manifest: Manifest) -> list[Limits]:
 def _limit_views(directory: str, keep: str) -> None:
     """Delete the views longest unused, beyond MAX_VIEWS."""
     ages = []
-    for name in os.listdir(directory):
+    for name in _view_names(directory):
         try:
             ages.append((os.stat(os.path.join(directory, name)).st_mtime, name))
         except FileNotFoundError:

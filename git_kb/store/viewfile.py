@@ -9,7 +9,7 @@ import os
 
 from git_kb.index.pagefile import DamagedSegment, OtherFeature
 from git_kb.index.segments import Segments
-from git_kb.index.view import View
+from git_kb.index.view import VIEWS, View
 from git_kb.store.root import DOCUMENTS
 from git_kb.store.stamps import quick_key
 
@@ -30,7 +30,7 @@ def current_view(place: Place, tree: str | None = None) -> tuple[View, Segments]
     if not tree and any(os.path.islink(os.path.join(place.work_tree or "", part)) for part in ("kb", DOCUMENTS)):
         return None  # the long way refuses it
     name = f"tree-{tree}.kbv" if tree else worktree_view_name(place)
-    path = os.path.join(place.kb_dir, "views", name)
+    path = os.path.join(place.kb_dir, VIEWS, name)
     try:
         view = View(path)
     except (OSError, DamagedSegment, OtherFeature):

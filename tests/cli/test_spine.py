@@ -1,13 +1,12 @@
 """The main job from one end to the other, and how it ends when it cannot be done."""
 
-import ctypes
 import json
 import os
 import subprocess
 import sys
 
 import pytest
-from kb import CORPUS, GUIDE, Kb, command, git, in_process, process, process_environ
+from kb import CORPUS, GUIDE, Kb, command, git, in_process, obey_permissions, process, process_environ
 
 from git_kb.cli.env import worker_count
 from git_kb.cli.main import COMMANDS, command_module, command_parser
@@ -537,12 +536,6 @@ def test_a_full_disk_under_stdout(kb):
         done = subprocess.run(command("ls-sections"), cwd=kb.top, stdout=full, stderr=subprocess.PIPE, env=process_environ())
     assert done.returncode == 128
     assert done.stderr == b"fatal: no space left on device\n"
-
-
-def obey_permissions():
-    """Drop root's right to pass over permission bits, from the next exec on."""
-    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="drops Linux capabilities")

@@ -80,10 +80,23 @@ def test_when_another_writes_the_answer_comes_from_what_is_there(kb):
     assert (view.n_live, view.n_missing) == (6, 0)
 
 
-def test_without_a_place_to_write_the_index_is_in_memory(kb):
+@pytest.fixture
+def no_place(kb, monkeypatch):
+    """There is no `.git/kb`, and none can be made."""
+    makedirs = os.makedirs
+
+    def refused(path, *args, **named):
+        if "/.git/kb" in os.fsdecode(path):
+            raise PermissionError(13, "Permission denied", path)
+        makedirs(path, *args, **named)
+
+    shutil.rmtree(kb.path(".git/kb"))
+    monkeypatch.setattr(os, "makedirs", refused)
+
+
+def test_without_a_place_to_write_the_index_is_in_memory(kb, request):
     before = kb.ok("search", "hive")
-    os.rename(kb.path(".git/kb"), kb.path(".git/kb-away"))
-    kb.write(".git/kb", "a file where the directory should be")
+    request.getfixturevalue("no_place")
     done = kb.run("search", "hive")
     assert (done.code, done.out) == (0, before)
     assert "the index cannot be stored" in done.err
@@ -92,10 +105,8 @@ def test_without_a_place_to_write_the_index_is_in_memory(kb):
     assert kb.run("status").code == 0
 
 
-def test_in_memory_what_cannot_be_had_is_counted(kb):
+def test_in_memory_what_cannot_be_had_is_counted(kb, no_place):
     kb.git("update-ref", "-d", "refs/kb/sections")
-    os.rename(kb.path(".git/kb"), kb.path(".git/kb-away"))
-    kb.write(".git/kb", "a file where the directory should be")
     done = kb.run("search", "hive")
     assert done.code == 1
     assert "6 sections are missing from the pool" in done.err
