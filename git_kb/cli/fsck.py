@@ -43,4 +43,6 @@ def run(args: argparse.Namespace, env: Env) -> int:
         env.out.write(visible_line(f"{finding.kind} {finding.entity}: {finding.detail}") + "\n")
     found = f"{len(findings)} finding{'s' * (len(findings) != 1)}"
     env.note(f"checked {counts.sections} sections, {counts.documents} documents, {counts.segments} segments: {found}")
+    if any(f.kind in ("checksum_mismatch", "orphan_document") for f in findings):
+        env.note("hint: 'git kb ingest -f' makes sections again from their sources")
     return 1 if findings else 0

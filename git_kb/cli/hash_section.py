@@ -38,7 +38,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         with env.lock("hash-section"):
             writer = PoolWriter(Pool(env.repo))
             for kbid, encoded in objects:
-                if not writer.has(kbid):
+                if not writer.has(kbid, verify=True):
                     writer.add(kbid, encoded)
             if len(writer):
                 writer.commit(f"add {len(writer)} section{'s' * (len(writer) != 1)}\n\nKb-Operation: hash-section\n")

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary, only warnings")
     parser.add_argument("-v", "--verbose", action="store_true", help="name every source that was added, changed or skipped")
     add_jobs_argument(parser)
-    parser.add_argument("-f", "--force", action="store_true", help="cut again what has not changed")
+    parser.add_argument("-f", "--force", action="store_true", help="cut again what has not changed, and mend damaged sections")
     parser.add_argument("--prune", action="store_true", help="drop the manifests of sources that no longer exist")
     parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="add a tag to each document (repeatable)")
     parser.add_argument("--tier", choices=["S", "A", "B"], help="set the tier of each document")

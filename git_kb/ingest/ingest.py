@@ -41,7 +41,7 @@ MAX_TRAILERS = 50
 
 @dataclass(slots=True)
 class Options:
-    """What the user asked of an ingest."""
+    """What the user asked of an ingest. `force`: sections that are in the pool are checked too, and mended."""
 
     jobs: int = 1
     dry_run: bool = False
@@ -269,7 +269,7 @@ class _Writer:
             if self.options.dry_run:
                 if kbid not in self.pool:
                     self._would_be_new.add(kbid)
-            elif not self.writer.has(kbid):
+            elif not self.writer.has(kbid, verify=self.options.force):
                 if isinstance(stored, bytes):
                     self.writer.add(kbid, stored)
                 else:

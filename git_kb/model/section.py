@@ -51,7 +51,7 @@ class BadMime(KbError):
 class DamagedSection(Damaged):
     """Bytes that should be a section object are not. `kbid` is the name they were found under."""
 
-    hint = "run 'git kb ingest' on the source again, or fetch refs/kb/sections; 'git kb fsck' lists all of them"
+    hint = "'git kb ingest -f' makes sections again from their sources; 'git kb fsck' lists all that are damaged"
 
     def __init__(self, kbid: str, why: str):
         self.kbid, self.why = kbid, why

@@ -8,8 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Self
 
+from git_kb.errors import Damaged
 from git_kb.repo.ident import author_ident, committer_ident
-from git_kb.repo.loose import object_directories, read_loose
+from git_kb.repo.loose import object_directories, read_loose, replace_loose
 from git_kb.repo.objects import decode_commit, decode_tree, encode_commit, encode_tree, is_oid, object_id
 from git_kb.repo.process import CatFile, GitFailed, git_at
 from git_kb.repo.protocol import (
@@ -78,10 +79,10 @@ class BaseRepository(ABC):
         return self._read_as("blob", oid)
 
     def write_blob(self, data: bytes) -> str:
-        return self._write("blob", data)
+        return self._put("blob", data)
 
     def write_tree(self, entries: Iterable[TreeEntry]) -> str:
-        return self._write("tree", encode_tree(entries))
+        return self._put("tree", encode_tree(entries))
 
     def write_commit(
         self,
@@ -93,7 +94,20 @@ class BaseRepository(ABC):
     ) -> str:
         author = author or author_ident(self.place, fallback=True)
         committer = committer or committer_ident(self.place, fallback=True)
-        return self._write("commit", encode_commit(tree, parents, author, committer, message))
+        return self._put("commit", encode_commit(tree, parents, author, committer, message))
+
+    def _put(self, kind: str, data: bytes) -> str:
+        """Write an object. One that is here already is looked at, and written anew where it is damaged."""
+        oid = object_id(kind, data, self.place.object_format)
+        if not self.has_object(oid):
+            return self._write(kind, data)
+        try:
+            sound = self.read_object(oid) == (kind, data)
+        except Damaged:
+            sound = False
+        if not sound:
+            replace_loose(self.place.objects_dir, oid, kind, data)
+        return oid
 
     def read_commit(self, oid: str) -> Commit:
         commit = decode_commit(self._read_as("commit", oid), oid)
@@ -138,6 +152,10 @@ class BaseRepository(ABC):
             entry = found
         return entry
 
+    def read_symref(self, name: str) -> str | None:
+        status, out = git_at(self.place, ["symbolic-ref", "-q", name], ok=(0, 1, 128))
+        return os.fsdecode(out).strip() if status == 0 else None
+
     def update_ref(self, name: str, new: str, old: str | None, message: str) -> None:
         """Through `git update-ref`: only git has all of it (timeouts, ref hooks, clashes with packed refs, reftable)."""
         if "\0" in name or not (name == "HEAD" or name.startswith("refs/")):
@@ -146,7 +164,9 @@ class BaseRepository(ABC):
         # The locale decides the wording, which tells a lock from other refusals.
         # Git refuses an empty message given with -m.
         reason = " ".join(message.replace("\0", " ").split())
-        args = ["update-ref", "--create-reflog", *(["-m", reason] if reason else []), name, new, expected]
+        # Of symbolic refs only HEAD stands for another ref; a write to any other must not land elsewhere.
+        deref = [] if name == "HEAD" else ["--no-deref"]
+        args = ["update-ref", "--create-reflog", *deref, *(["-m", reason] if reason else []), name, new, expected]
         try:
             git_at(self.place, args, env={"LC_ALL": "C", "LANGUAGE": ""})
         except GitFailed as e:

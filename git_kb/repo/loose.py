@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import secrets
 import zlib
 from typing import TYPE_CHECKING
 
 from git_kb.repo.objects import object_id
 from git_kb.repo.protocol import DamagedObject
+from git_kb.repo.regular import InTheWay, NotRegular, kind, read_regular
 
 if TYPE_CHECKING:
     from git_kb.repo.discover import Place
@@ -34,12 +36,45 @@ def read_loose(directories: list[str], oid: str, object_format: str) -> tuple[st
     name = f"/{oid[:2]}/{oid[2:]}"
     for directory in directories:
         try:
-            fd = os.open(directory + name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            deflated = read_regular(directory + name, follow=True)
+        except NotRegular as e:
+            raise DamagedObject(oid, str(e.strerror)) from None
         except OSError:
             continue
-        with open(fd, "rb") as file:
-            return _decode(file.read(), oid, object_format)
+        return _decode(deflated, oid, object_format)
     return None
+
+
+def replace_loose(directory: str, oid: str, type_: str, data: bytes, fsync: bool = True) -> None:
+    """Write an object as a loose file over whatever is there under its name. The caller vouches for `oid`.
+
+    Neither libgit2 nor dulwich nor git does that: a file that exists is taken for the object. Raises InTheWay, OSError.
+    """
+    path = f"{directory}/{oid[:2]}/{oid[2:]}"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    # Named so that 'git gc' removes it should we be killed; read-only, as git's own are.
+    temporary = f"{directory}/{oid[:2]}/tmp_obj_{secrets.token_hex(6)}"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o444)
+    try:
+        with open(fd, "wb") as file:
+            file.write(zlib.compress(b"%s %d\0" % (type_.encode(), len(data)) + data, 1))
+            file.flush()
+            if fsync:
+                os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException as e:
+        os.unlink(temporary)
+        if isinstance(e, OSError) and os.path.isdir(path):
+            raise InTheWay(path, f"not an object but {kind(os.lstat(path).st_mode)}", e) from None
+        raise
+
+
+def drop_damaged_loose(directory: str, oid: str, object_format: str) -> None:
+    """Remove the loose file of an object where it is damaged. Only for what is whole in a pack."""
+    try:
+        read_loose([directory], oid, object_format)
+    except DamagedObject:
+        os.unlink(f"{directory}/{oid[:2]}/{oid[2:]}")
 
 
 def is_loose(directories: list[str], oid: str) -> bool:

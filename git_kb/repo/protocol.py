@@ -116,7 +116,7 @@ class Repository(Protocol):
         ...
 
     def write_blob(self, data: bytes) -> str:
-        """Store a loose object, unless it is there already. For many at once use `pack.write_blobs`."""
+        """Store a loose object, unless it is there already and whole. For many at once use `pack.write_blobs`."""
         ...
 
     def write_tree(self, entries: Iterable[TreeEntry]) -> str:
@@ -154,8 +154,15 @@ class Repository(Protocol):
         """Return what a full ref name ("HEAD", "refs/...") points to, symbolic refs followed; None when it does not exist (yet)."""
         ...
 
+    def read_symref(self, name: str) -> str | None:
+        """Return the ref that a symbolic ref names, which need not exist; None for what is no symbolic ref."""
+        ...
+
     def update_ref(self, name: str, new: str, old: str | None, message: str) -> None:
-        """Move a ref from `old` (None: it must not exist) to `new`, with a reflog line. Raises RefMoved, RefLocked, RefRefused."""
+        """Move a ref from `old` (None: it must not exist) to `new`, with a reflog line. Never through a symbolic ref but HEAD.
+
+        Raises RefMoved, RefLocked, RefRefused.
+        """
         ...
 
     def iter_commits(self, start: str) -> Iterator[str]:

@@ -12,7 +12,6 @@ from git_kb.index.segment import Segment
 from git_kb.index.segments import DIRECTORY, read_current
 from git_kb.model.document import source_keys
 from git_kb.model.section import DamagedSection, decode_section
-from git_kb.repo.process import CatFile
 from git_kb.repo.protocol import Repository
 from git_kb.store.documents import decode_manifest
 from git_kb.store.manifest import DamagedManifest, parse_manifest
@@ -55,17 +54,15 @@ def _check_pool(repo: Repository, pool: Pool, counts: Counts) -> Iterator[Findin
     kbids = list(pool.kbids())
     for path in pool.odd_entries():
         yield Finding("odd_entry", os.fsdecode(path), "the pool has an entry that is no section")
-    with CatFile.at(repo.place) as cat:
-        objects = cat.read_many((pool.oid(kbid) or "").encode() for kbid in kbids)
-        for kbid, (_, _, kind, data) in zip(kbids, objects, strict=True):
-            counts.sections += 1
-            if kind != "blob":
-                yield Finding("checksum_mismatch", kbid, f"the object is {kind}")
-                continue
-            try:
-                decode_section(data, kbid)
-            except DamagedSection as e:
-                yield Finding("checksum_mismatch", kbid, e.why)
+    for kbid, kind, data in pool.read_objects(kbids):
+        counts.sections += 1
+        if kind != "blob":
+            yield Finding("checksum_mismatch", kbid, f"the object is {kind}")
+            continue
+        try:
+            decode_section(data, kbid)
+        except DamagedSection as e:
+            yield Finding("checksum_mismatch", kbid, e.why)
 
 
 def _check_documents(repo: Repository, state: StateName, pool: Pool, counts: Counts) -> Iterator[Finding]:

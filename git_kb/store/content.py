@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_contents(place: Place, kbids: list[str]) -> dict[str, Section]:
-    """Return the sections of these kbids from the pool; those that are missing or damaged are left out."""
+    """Return the sections of these kbids from the pool; those that are missing or damaged are left out. Raises BadPool."""
     return ContentReader(place).read(kbids) if kbids else {}
 
 
@@ -23,15 +23,24 @@ class ContentReader:
     """Starts git at once, and reads sections when it is known which: once. To be closed."""
 
     def __init__(self, place: Place):
-        self._git: StartedGit | None = StartedGit(["cat-file", "--batch"], place.git_cwd, place.git_env())
+        self.place = place
+        self._git: StartedGit | None = _start(place)
 
     def read(self, kbids: list[str]) -> dict[str, Section]:
-        """Return the sections of these kbids from the pool; those that are missing or damaged are left out."""
+        """Return the sections of these kbids; those that are missing or damaged are left out. Raises BadPool."""
         assert self._git is not None
         git, self._git = self._git, None
-        names = "".join(f"{POOL_REF}:{kbid[:2]}/{kbid[2:]}\n" for kbid in kbids).encode()
-        status, out, _ = git.finish(names)
-        return _sections(kbids, out) if status == 0 else {}
+        found = _read(self.place, git, kbids)
+        if len(found) < len(set(kbids)):
+            # The rare case, so it may cost something to see whether it is the whole pool that is amiss.
+            from git_kb.repo.open import open_repository
+            from git_kb.store.pool import Pool
+
+            with open_repository(self.place) as repo:
+                pool = Pool(repo)
+                for kbid in kbids:
+                    pool.oid(kbid)
+        return found
 
     def close(self) -> None:
         if self._git is not None:
@@ -39,8 +48,19 @@ class ContentReader:
             self._git = None
 
 
-def _sections(kbids: list[str], out: bytes) -> dict[str, Section]:
+def _start(place: Place) -> StartedGit:
+    return StartedGit(["cat-file", "--batch"], place.git_cwd, place.git_env())
+
+
+def _read(place: Place, git: StartedGit, kbids: list[str]) -> dict[str, Section]:
+    names = "".join(f"{POOL_REF}:{kbid[:2]}/{kbid[2:]}\n" for kbid in kbids).encode()
+    status, out, _ = git.finish(names)
     found: dict[str, Section] = {}
+    if status != 0:
+        # Git stops at an object that it cannot read; the others are asked for one by one.
+        for kbid in kbids if len(kbids) > 1 else []:
+            found.update(_read(place, _start(place), [kbid]))
+        return found
     at = 0
     for kbid in kbids:
         end = out.find(b"\n", at)

@@ -384,7 +384,9 @@ def build_missing(
 
 def _warn_of_lost(n_lost: int, hooks: Hooks) -> None:
     if n_lost:
-        hooks.warn(f"{n_lost} section{'s are' if n_lost > 1 else ' is'} missing from the pool; ingest again, or fetch {POOL_REF}")
+        hooks.warn(
+            f"{n_lost} section{'s are' if n_lost > 1 else ' is'} missing from the pool; 'git kb ingest -f', or fetch {POOL_REF}"
+        )
 
 
 def _write_slice(place: Place, headings: dict[bytes, str]) -> tuple[list[str], list[bytes]]:

@@ -10,6 +10,7 @@ from heapq import merge
 from git_kb.repo.discover import Place
 from git_kb.repo.process import git_at
 from git_kb.repo.protocol import Repository
+from git_kb.store.pool import pool_commit
 from git_kb.store.root import POOL_REF
 
 FORMAT = "%H%x00%ct%x00%an%x00%ae%x00%s%x00%(trailers:key=Kb-Source,valueonly,separator=%x01)"
@@ -52,7 +53,7 @@ def kb_operations(
 
 def _pool(repo: Repository, source: str | None, kbids: Iterable[str]) -> Iterator[Operation]:
     """Yield pool commits; with a source, those that name it or brought one of its sections in (a large ingest names only some)."""
-    if repo.read_ref(POOL_REF) is None:
+    if pool_commit(repo) is None:
         return
     paths = [f"{kbid[:2]}/{kbid[2:]}" for kbid in kbids][:MAX_PATHS]
     brought = {o.oid for o in _log(repo, ["--first-parent", POOL_REF, "--", *paths], "pool")} if paths else set()

@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from typing import TypeVar
 
-from git_kb.errors import KbError
+from git_kb.errors import Damaged, KbError
 from git_kb.model.section import DamagedSection, Section, decode_section, is_kbid
+from git_kb.repo.loose import drop_damaged_loose
 from git_kb.repo.objects import encode_tree
 from git_kb.repo.pack import PackWriter
 from git_kb.repo.process import CatFile, GitFailed
 from git_kb.repo.protocol import DIRECTORY, FILE, RefMoved, Repository, TreeEntry
+from git_kb.repo.regular import kind as file_kind
 from git_kb.repo.trees import Trees, update_tree
 from git_kb.store.root import POOL_REF
 
+T = TypeVar("T")
 MAX_TRIES = 20
 # Below this many new sections they are written as loose objects, as git does below transfer.unpackLimit.
 LOOSE_LIMIT = 100
+
+
+class BadPool(Damaged):
+    """The pool's ref names no commit of sections, or what it names cannot be read. `why` says what is wrong."""
+
+    hint = (
+        f"fetch it again from where it is whole, or delete it with 'git update-ref --no-deref -d {POOL_REF}':"
+        " sections are then made again from their sources"
+    )
+
+    def __init__(self, why: str):
+        self.why = why
+        super().__init__(f"the section pool '{POOL_REF}' cannot be used: {why}")
 
 
 class UnknownSection(KbError):
@@ -45,31 +64,70 @@ def pool_path(kbid: str) -> bytes:
     return f"{kbid[:2]}/{kbid[2:]}".encode()
 
 
+def pool_commit(repo: Repository) -> str | None:
+    """Return the commit that the pool's ref names, None when there is no pool. Raises BadPool for anything but a commit."""
+    if (target := repo.read_symref(POOL_REF)) is not None:
+        raise BadPool(f"it is a symbolic ref to '{target}'")
+    commit = repo.read_ref(POOL_REF)
+    if commit is None:
+        if why := _stray_file(repo):
+            raise BadPool(why)
+        return None
+    try:
+        kind, _ = repo.read_object(commit)
+    except Damaged as e:
+        raise BadPool(str(e)) from None
+    if kind != "commit":
+        raise BadPool(f"it names a {kind}, not a commit")
+    return commit
+
+
+def _stray_file(repo: Repository) -> str:
+    """Return what keeps the pool's ref from being made, "" when nothing does."""
+    path = os.path.join(repo.place.common_dir, POOL_REF)
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return ""
+    if not stat.S_ISDIR(mode):
+        return f"'{path}' is {'not a ref' if stat.S_ISREG(mode) else file_kind(mode)}"
+    return f"other refs are below '{path}'" if any(names for _, _, names in os.walk(path)) else ""
+
+
 class Pool:
     """The pool as one commit has it. Adding moves the ref and this object with it."""
 
     def __init__(self, repo: Repository):
         self.repo = repo
-        self._open(repo.read_ref(POOL_REF))
+        self._open(pool_commit(repo))
 
     def _open(self, commit: str | None) -> None:
         self.commit = commit
-        self.tree = self.repo.tree_of(commit) if commit else None
-        entries = self.repo.read_tree(self.tree) if self.tree else []
+        self.tree = self._read(lambda: self.repo.read_commit(commit).tree) if commit else None
+        entries = self._read_tree(self.tree) if self.tree else []
         self._prefixes = {e.name: e.oid for e in entries if e.mode == DIRECTORY}
         self._names: dict[bytes, dict[bytes, str]] = {}
 
     def refresh(self) -> None:
         """Look at the ref again."""
-        commit = self.repo.read_ref(POOL_REF)
+        commit = pool_commit(self.repo)
         if commit != self.commit:
             self._open(commit)
+
+    def _read_tree(self, oid: str) -> list[TreeEntry]:
+        return self._read(lambda: self.repo.read_tree(oid))
+
+    def _read(self, read: Callable[[], T]) -> T:
+        try:
+            return read()
+        except Damaged as e:
+            raise BadPool(str(e)) from None
 
     def _below(self, prefix: bytes) -> dict[bytes, str]:
         names = self._names.get(prefix)
         if names is None:
             oid = self._prefixes.get(prefix)
-            entries = self.repo.read_tree(oid) if oid else []
+            entries = self._read_tree(oid) if oid else []
             names = self._names[prefix] = {e.name: e.oid for e in entries if e.mode == FILE}
         return names
 
@@ -90,11 +148,11 @@ class Pool:
 
     def odd_entries(self) -> Iterator[bytes]:
         """Yield the paths in the pool's tree that are no sections. Such entries are not looked at otherwise."""
-        for entry in self.repo.read_tree(self.tree) if self.tree else []:
+        for entry in self._read_tree(self.tree) if self.tree else []:
             if entry.mode != DIRECTORY:
                 yield entry.name
                 continue
-            for below in self.repo.read_tree(entry.oid):
+            for below in self._read_tree(entry.oid):
                 if below.mode != FILE or not is_kbid((entry.name + below.name).decode("ascii", "replace")):
                     yield entry.name + b"/" + below.name
 
@@ -119,10 +177,22 @@ class Pool:
         oid = self.oid(kbid)
         if oid is None:
             raise UnknownSection(kbid)
-        return decode_section(self.repo.read_blob(oid), kbid, verify)
+        try:
+            data = self.repo.read_blob(oid)
+        except Damaged as e:
+            raise DamagedSection(kbid, str(e)) from None
+        return decode_section(data, kbid, verify)
 
     def read_many(self, kbids: Iterable[str]) -> Iterator[tuple[str, Section | None]]:
         """Yield (kbid, section) in the order asked; None where it is missing or damaged. Streams; every section is hashed."""
+        for kbid, kind, data in self.read_objects(kbids):
+            yield kbid, _section(kbid, kind, data)
+
+    def read_objects(self, kbids: Iterable[str]) -> Iterator[tuple[str, str, bytes]]:
+        """Yield (kbid, type, data) of the objects in the order asked, unchecked.
+
+        The type is "missing" or "damaged" where git fails.
+        """
         waiting = iter(kbids)
         stopped = True
         while stopped:
@@ -131,13 +201,12 @@ class Pool:
             try:
                 with CatFile.at(self.repo.place) as cat:
                     for _name, _oid, kind, data in cat.read_many(self._blob_names(waiting, asked)):
-                        kbid = asked.popleft()
-                        yield kbid, _section(kbid, kind, data)
+                        yield asked.popleft(), kind, data
             except GitFailed:
                 # Git stops at an object that it cannot read. That one is lost; the rest is asked for anew.
                 if not asked:
                     raise
-                yield asked.popleft(), None
+                yield asked.popleft(), "damaged", b""
                 waiting = chain(list(asked), waiting)
                 stopped = True
 
@@ -172,12 +241,21 @@ class PoolWriter:
     def __len__(self) -> int:
         return len(self._oids) + len(self._early)
 
-    def has(self, kbid: str) -> bool:
-        """Return whether the section is in the pool or on its way there."""
-        return kbid in self._oids or kbid in self._early or kbid in self.pool
+    def has(self, kbid: str, verify: bool = False) -> bool:
+        """Return whether the section is in the pool or on its way there. `verify`: and can be read, and is what its name says."""
+        if kbid in self._oids or kbid in self._early:
+            return True
+        return self._is_whole(kbid) if verify else kbid in self.pool
+
+    def _is_whole(self, kbid: str) -> bool:
+        try:
+            self.pool.read(kbid)
+        except (UnknownSection, DamagedSection):
+            return False
+        return True
 
     def add(self, kbid: str, data: bytes) -> None:
-        """Take one section object."""
+        """Take one section object. One that the pool has already, but damaged, is written anew."""
         if self._pack is None and len(self._early) < LOOSE_LIMIT:
             self._early[kbid] = data
         else:
@@ -220,6 +298,7 @@ class PoolWriter:
         if self._pack is not None:
             self._pack.finish()
             self._pack = None
+            self._drop_damaged()
         for attempt in range(MAX_TRIES):
             try:
                 self._publish(message, tree)
@@ -231,6 +310,13 @@ class PoolWriter:
                 tree = None
         self._oids.clear()
         return n_new
+
+    def _drop_damaged(self) -> None:
+        """Remove the loose files of what is in our pack now, where they are damaged."""
+        place = self.pool.repo.place
+        for kbid, oid in self._oids.items():
+            if self.pool.oid(kbid) == oid:
+                drop_damaged_loose(place.objects_dir, oid, place.object_format)
 
     def _write_tree(self) -> str | None:
         """Write the pool's tree with what is new, and return its oid; None when nothing is."""

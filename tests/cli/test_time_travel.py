@@ -278,7 +278,7 @@ def test_a_clone_whose_sources_are_gone_too(kb, tmp_path):
     shallow = Kb(tmp_path / "shallow")
     done = shallow.run("search", "mass")
     assert done.code == 0
-    assert "4 sections are missing from the pool; ingest again, or fetch refs/kb/sections" in done.err
+    assert "4 sections are missing from the pool; 'git kb ingest -f', or fetch refs/kb/sections" in done.err
     assert not found(shallow, "swarm")
     status = shallow.json("status")
     assert (status["not_indexed"], status["stale"], status["gone"]) == (4, ["docs/guide.md"], ["notes.txt"])
