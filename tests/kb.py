@@ -194,6 +194,13 @@ class Kb:
         assert self.json("fsck")["errors"] == []
 
 
+def forget_source(kb, name):
+    """Take a source's committed blob, a loose object, and what the file says away."""
+    oid = kb.git("rev-parse", f"HEAD:{name}")
+    os.unlink(kb.path(f".git/objects/{oid[:2]}/{oid[2:]}"))
+    kb.write(name, "something else\n")
+
+
 def files_below(directory):
     """Return relative path -> bytes of all files below a directory."""
     found = {}

@@ -110,12 +110,14 @@ def _front_matter(name: str, state: StateName, env: Env) -> list[Place]:
 
 def _section_data(pool: object, places: Sequence[object]) -> dict[str, object]:
     from git_kb.output.show import Place
+    from git_kb.store.again import read_or_cut
     from git_kb.store.pool import Pool
 
     assert isinstance(pool, Pool)
     first = places[0]
     assert isinstance(first, Place)
-    section = pool.read(first.kbid)
+    documents = [p.document for p in places if isinstance(p, Place)]
+    section = read_or_cut(pool, first.kbid, [(d.source, d.blob) for d in documents])
     return {
         "kbid": first.kbid,
         "type": section.mime,

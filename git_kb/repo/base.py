@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from git_kb.errors import Damaged
 from git_kb.repo.ident import author_ident, committer_ident
+from git_kb.repo.lockfile import CannotWrite
 from git_kb.repo.loose import object_directories, read_loose, replace_loose
 from git_kb.repo.objects import decode_commit, decode_tree, encode_commit, encode_tree, is_oid, object_id
 from git_kb.repo.process import CatFile, GitFailed, git_at
@@ -55,7 +56,8 @@ class BaseRepository(ABC):
         """Return (type, data) of an object in a pack; None when this body cannot, and git shall be asked."""
 
     @abstractmethod
-    def _write(self, kind: str, data: bytes) -> str: ...
+    def _write(self, kind: str, data: bytes) -> str:
+        """Write an object that is not here yet, and return its id. Raises OSError."""
 
     @abstractmethod
     def has_object(self, oid: str) -> bool: ...
@@ -97,17 +99,22 @@ class BaseRepository(ABC):
         return self._put("commit", encode_commit(tree, parents, author, committer, message))
 
     def _put(self, kind: str, data: bytes) -> str:
-        """Write an object. One that is here already is looked at, and written anew where it is damaged."""
+        """Write an object. One that is here already is looked at, and written anew where it is damaged. Raises CannotWrite."""
         oid = object_id(kind, data, self.place.object_format)
-        if not self.has_object(oid):
-            return self._write(kind, data)
         try:
-            sound = self.read_object(oid) == (kind, data)
-        except Damaged:
-            sound = False
-        if not sound:
-            replace_loose(self.place.objects_dir, oid, kind, data)
+            if not self.has_object(oid):
+                self._write(kind, data)
+            elif not self._is_whole(oid, kind, data):
+                replace_loose(self.place.objects_dir, oid, kind, data)
+        except OSError as e:
+            raise CannotWrite(f"{self.place.objects_dir}/{oid[:2]}/{oid[2:]}", e) from None
         return oid
+
+    def _is_whole(self, oid: str, kind: str, data: bytes) -> bool:
+        try:
+            return self.read_object(oid) == (kind, data)
+        except Damaged:
+            return False
 
     def read_commit(self, oid: str) -> Commit:
         commit = decode_commit(self._read_as("commit", oid), oid)

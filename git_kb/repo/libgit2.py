@@ -61,7 +61,10 @@ class Libgit2Repository(BaseRepository):
         return TYPE_NAMES[kind], data
 
     def _write(self, kind: str, data: bytes) -> str:
-        return str(self._odb.write(TYPE_NUMBERS[kind], data))
+        try:
+            return str(self._odb.write(TYPE_NUMBERS[kind], data))
+        except pygit2.GitError as e:
+            raise OSError(str(e)) from None
 
 
 def _packs_alone(directories: list[str]) -> pygit2.Odb:

@@ -16,7 +16,7 @@ from git_kb.store.content import read_contents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from git_kb.index.segments import Segments
     from git_kb.index.view import View, ViewDocument, ViewRow
@@ -111,7 +111,11 @@ def find(
     result = search(segments, view, query, limit, offset, parameters, only)
     kbids = [kbid_text(hit.entry_id[:ID_SIZE]) for hit in result.hits]
     unique = list(dict.fromkeys(kbids))
-    contents = reader.read(unique) if reader is not None and unique else read_contents(place, unique)
+
+    def origins() -> Iterator[tuple[str, str, str]]:
+        return _origins(view, result.hits)
+
+    contents = reader.read(unique, origins) if reader is not None and unique else read_contents(place, unique, origins)
     found = []
     for hit, kbid in zip(result.hits, kbids, strict=True):
         rows = view.rows_of(hit.entry_id)
@@ -130,6 +134,14 @@ def find(
     for f in found:
         f.source_state = known.get(f.document.source, "")
     return Answer(found, text, result.total, result.total_is_exact, perf_counter() - start)
+
+
+def _origins(view: View, hits: list[Hit]) -> Iterator[tuple[str, str, str]]:
+    """Yield (kbid, source, blob) of the documents that have the hits."""
+    for hit in hits:
+        for row in view.rows_of(hit.entry_id):
+            document = view.document(row.doc)
+            yield kbid_text(hit.entry_id[:ID_SIZE]), document.source, document.blob
 
 
 def _chosen(view: View, filters: Filters) -> set[bytes]:

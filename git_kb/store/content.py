@@ -11,12 +11,16 @@ from git_kb.store.root import POOL_REF
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from git_kb.repo.discover import Place
 
 
-def read_contents(place: Place, kbids: list[str]) -> dict[str, Section]:
-    """Return the sections of these kbids from the pool; those that are missing or damaged are left out. Raises BadPool."""
-    return ContentReader(place).read(kbids) if kbids else {}
+def read_contents(
+    place: Place, kbids: list[str], origins: Callable[[], Iterable[tuple[str, str, str]]] = lambda: ()
+) -> dict[str, Section]:
+    """`ContentReader.read`, all at once."""
+    return ContentReader(place).read(kbids, origins) if kbids else {}
 
 
 class ContentReader:
@@ -26,20 +30,28 @@ class ContentReader:
         self.place = place
         self._git: StartedGit | None = _start(place)
 
-    def read(self, kbids: list[str]) -> dict[str, Section]:
-        """Return the sections of these kbids; those that are missing or damaged are left out. Raises BadPool."""
+    def read(self, kbids: list[str], origins: Callable[[], Iterable[tuple[str, str, str]]] = lambda: ()) -> dict[str, Section]:
+        """Return these sections. Those that the pool lacks, or has damaged, are made from their sources, or left out.
+
+        origins: gives (kbid, source, blob) of the documents that have them. Raises BadPool.
+        """
         assert self._git is not None
         git, self._git = self._git, None
         found = _read(self.place, git, kbids)
         if len(found) < len(set(kbids)):
             # The rare case, so it may cost something to see whether it is the whole pool that is amiss.
             from git_kb.repo.open import open_repository
+            from git_kb.store.again import cut_again
             from git_kb.store.pool import Pool
 
             with open_repository(self.place) as repo:
                 pool = Pool(repo)
-                for kbid in kbids:
+                lacking = {kbid for kbid in kbids if kbid not in found}
+                for kbid in lacking:
                     pool.oid(kbid)
+                wanted = ((source, blob, {kbid}) for kbid, source, blob in origins() if kbid in lacking)
+                for objects in cut_again(repo, wanted):
+                    found.update((kbid, decode_section(data, kbid)) for kbid, data in objects.items())
         return found
 
     def close(self) -> None:

@@ -19,14 +19,14 @@ from git_kb.index.segment import MAX_ENTRIES, Segment
 from git_kb.index.segments import DIRECTORY, Segments, merge_and_publish, publish, read_current, write_segment
 from git_kb.index.view import VIEWS, View, ViewDocument, ViewRow, encode_view, is_view_name, refit_view, write_view
 from git_kb.model.document import FRONT_MATTER, Manifest
-from git_kb.model.section import kbid_bytes, kbid_text
-from git_kb.model.source import path_of_source
+from git_kb.model.section import decode_section, kbid_bytes, kbid_text
 from git_kb.repo.discover import Place
 from git_kb.repo.lockfile import CannotWrite, Locked
-from git_kb.repo.protocol import Repository
+from git_kb.repo.pack import CannotWritePack
+from git_kb.repo.protocol import RefLocked, RefRefused, Repository
 from git_kb.repo.regular import InTheWay
+from git_kb.store.again import Origin, cut_again
 from git_kb.store.collector import paused_collector
-from git_kb.store.cut import Limits, cut_source
 from git_kb.store.documents import Documents
 from git_kb.store.manifest import SUFFIX
 from git_kb.store.mend import mend, oddities
@@ -34,13 +34,14 @@ from git_kb.store.pool import Pool, PoolWriter
 from git_kb.store.root import POOL_REF
 from git_kb.store.state import StateName, open_documents
 from git_kb.store.viewfile import worktree_view_name
-from git_kb.text.chunk import Unusable
 
 T = TypeVar("T")
 MAX_VIEWS = 20
 MIN_SLICED = 40_000
 # A worker takes minutes on a large slice; the lock wants a sign of life before that.
 BEAT_S = 30.0
+# What a repository raises that we may not write to, or not just now.
+NOT_STORED = (CannotWrite, CannotWritePack, InTheWay, RefLocked, RefRefused, OSError)
 ID_SIZE = 16
 
 
@@ -319,12 +320,27 @@ def _index(
     except Locked as e:
         hooks.warn(f"{e}; {len(headings)} section{'s are' if len(headings) > 1 else ' is'} not searched yet")
         return segments, []
-    except (CannotWrite, InTheWay, OSError) as e:
+    except NOT_STORED as e:
         hooks.warn(f"the index cannot be stored ({e}); it is made in memory for this command alone")
-        lost = []
-        extra = [Segment.over(data) for data in build_segments(_entries(Pool(repo), headings, lost, lambda done: None))]
-        _warn_of_lost(len(lost), hooks)
-        return segments, extra
+        return segments, _index_in_memory(Pool(repo), headings, documents, hooks)
+
+
+def _index_in_memory(pool: Pool, headings: dict[bytes, str], documents: Documents, hooks: Hooks) -> list[Segment]:
+    """Return segments of these entries: of what the pool has, then of what can be made from the sources."""
+    lost: list[bytes] = []
+    extra = [Segment.over(data) for data in build_segments(_entries(pool, headings, lost, lambda done: None))]
+    if lost:
+        kbids = set(map(_kbid, lost))
+        origins = ((m.source, m.blob, {r.kbid for r in m.sections} & kbids) for m in documents.load_all(lambda message: None))
+        made = {kbid: data for objects in cut_again(pool.repo, origins) for kbid, data in objects.items()}
+        some = [
+            Entry(id_, section.mime, headings[id_], section.content.decode("utf-8", "replace"))
+            for id_ in sorted(lost)
+            if (data := made.get(_kbid(id_))) is not None and (section := decode_section(data, _kbid(id_)))
+        ]
+        extra += [Segment.over(data) for data in build_segments(some)]
+        _warn_of_lost(len(lost) - len(some), hooks)
+    return extra
 
 
 def slices(n: int) -> list[range]:
@@ -422,49 +438,27 @@ def _kbid(entry_id: bytes) -> str:
 
 
 def _make_again(repo: Repository, pool: Pool, lost: set[str], documents: Documents, hooks: Hooks) -> int:
-    """Put sections back into the pool from the blobs of their sources, and return how many.
-
-    What comes out must have the kbid asked for.
-    """
+    """Put sections back into the pool from their sources, and return how many. Those found are taken from `lost`."""
     if not lost:
         return 0
     writer = PoolWriter(pool)
+
+    def origins() -> Iterator[Origin]:
+        for m in documents.load_all(lambda message: None):
+            if not lost.isdisjoint(row.kbid for row in m.sections):
+                # What is stored but not searched, front matter, comes along.
+                yield m.source, m.blob, {row.kbid for row in m.sections if row.kbid in lost or not writer.has(row.kbid)}
+
     n_found = 0
-    for manifest in documents.load_all(lambda message: None):
-        rows = {row.kbid for row in manifest.sections}
-        path = path_of_source(manifest.source)
-        if not rows & lost or path is None or not repo.has_object(manifest.blob):
-            continue
-        # What is stored but not searched, front matter, comes along.
-        wanted = {kbid for kbid in rows if kbid in lost or not writer.has(kbid)}
-        for limits in _likely_limits(repo, manifest):
-            try:
-                cut = cut_source(path, repo.read_blob(manifest.blob), limits)
-            except (Unusable, KbError):
-                break
-            found = wanted & cut.objects.keys()
-            for kbid in found:
-                writer.add(kbid, cut.objects[kbid])
-            lost -= found
-            wanted -= found
-            n_found += len(found)
-            if not wanted:
-                break
+    for objects in cut_again(repo, origins()):
+        for kbid, data in objects.items():
+            writer.add(kbid, data)
+        lost -= objects.keys()
+        n_found += len(objects)
     if n_found:
         hooks.note(f"made {n_found} section{'s' * (n_found != 1)} again from their sources")
         writer.commit(f"make {n_found} section{'s' * (n_found != 1)} again\n\nKb-Operation: index\n")
     return n_found
-
-
-def _likely_limits(repo: Repository, manifest: Manifest) -> list[Limits]:
-    """Return the chunk sizes the manifest may have been cut with: the configuration's, then the defaults."""
-    from git_kb.store.config import Config
-    from git_kb.store.state import worktree_config
-
-    tried = [Config()]
-    if repo.place.work_tree is not None:
-        tried.insert(0, worktree_config(repo.place))
-    return list(dict.fromkeys(Limits(c.chunk_target, c.chunk_ceiling) for c in tried))
 
 
 def _limit_views(directory: str, keep: str) -> None:

@@ -43,7 +43,7 @@ class UnknownSection(KbError):
     """The pool has no such section."""
 
     exit_code = 1
-    hint = "run 'git kb index' to make sections again from their sources, or fetch refs/kb/sections"
+    hint = "'git kb ingest -f' makes sections again from their sources; or fetch refs/kb/sections"
 
     def __init__(self, kbid: str):
         self.kbid = kbid

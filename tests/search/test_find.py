@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from kb import Kb
+from kb import Kb, forget_source
 
 from git_kb.search.find import Filters, find
 from git_kb.store.viewfile import current_view
@@ -86,8 +86,11 @@ def test_filters(kb, filters, docids):
 
 
 def test_hits_without_their_section_are_still_hits(kb):
-    """The pool is gone, the index is not: no snippet, and no failure."""
+    """The pool is gone, the index is not: the text is the source's. When that is gone too: no snippet, and no failure."""
     kb.git("update-ref", "-d", "refs/kb/sections")
+    (found,) = look(kb, "drone").found
+    assert found.content == "# Beta\n\nThe drone."
+    forget_source(kb, "b.md")
     (found,) = look(kb, "drone").found
     assert (found.content, found.snippet) == (None, None)
     done = kb.run("search", "drone")

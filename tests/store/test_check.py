@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from kb import Kb, in_process
+from kb import Kb, forget_source, in_process
 
 from git_kb.store.check import Counts, check
 from git_kb.store.state import StateName
@@ -61,13 +61,15 @@ def test_a_section_that_is_not_what_its_name_says(kb, data):
     put(kb, f"{kbid[:2]}/{kbid[2:]}", data)
     assert findings(kb) == [("checksum_mismatch", kbid)]
     assert kb.run("fsck").code == 1
-    done = kb.run("show", kbid)
+    done = kb.run("cat-section", "-p", kbid)
     assert done.code == 128
     assert f"section {kbid} is damaged" in done.err
-    # A search finds the entry, and does not show what does not pass its check.
-    done = kb.run("search", "swarm")
-    assert done.code == 0
-    assert "Other" not in done.out
+    # A search finds the entry, and shows what its source says.
+    for args in (["search", "swarm"], ["show", kbid]):
+        done = kb.run(*args)
+        assert done.code == 0
+        assert "Other" not in done.out
+        assert "swarm leaves in May" in done.out
 
 
 def test_a_section_object_that_is_missing(kb):
@@ -76,8 +78,12 @@ def test_a_section_object_that_is_missing(kb):
     os.unlink(kb.path(f".git/objects/{oid[:2]}/{oid[2:]}"))
     assert findings(kb) == [("checksum_mismatch", kbid)]
     assert kb.run("search", "swarm").code == 0
-    done = kb.run("show", kbid)
-    assert (done.code, f"object '{oid}' is missing" in done.err) == (128, True)
+    assert kb.run("show", kbid).code == 0
+    forget_source(kb, "notes.txt")
+    for args in (["cat-section", "-p", kbid], ["show", kbid]):
+        done = kb.run(*args)
+        assert (done.code, f"object '{oid}' is missing" in done.err) == (128, True)
+    assert kb.run("search", "swarm").code == 0
 
 
 def test_an_odd_entry_in_the_pool(kb):

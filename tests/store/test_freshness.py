@@ -5,7 +5,7 @@ import os
 import shutil
 
 import pytest
-from kb import GUIDE, Kb
+from kb import GUIDE, Kb, forget_source
 
 from git_kb.index.segments import Segments
 from git_kb.repo.lockfile import WriterLock
@@ -107,6 +107,12 @@ def test_without_a_place_to_write_the_index_is_in_memory(kb, request):
 
 def test_in_memory_what_cannot_be_had_is_counted(kb, no_place):
     kb.git("update-ref", "-d", "refs/kb/sections")
+    forget_source(kb, "docs/guide.md")
+    done = kb.run("search", "hive")
+    assert done.code == 0
+    assert "3 sections are missing from the pool" in done.err
+    for name in ("src/weigh.py", "notes.txt"):
+        forget_source(kb, name)
     done = kb.run("search", "hive")
     assert done.code == 1
     assert "6 sections are missing from the pool" in done.err
