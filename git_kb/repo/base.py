@@ -36,7 +36,7 @@ MAX_TAG_DEPTH = 100
 
 
 class BaseRepository(ABC):
-    """The shared half of a body. A body adds `_read_packed`, `_write`, `has_object` and `read_ref`."""
+    """The shared half of a body. A body adds `read_packed`, `_write`, `has_object` and `read_ref`."""
 
     def __init__(self, place: Place):
         self.place = place
@@ -52,7 +52,7 @@ class BaseRepository(ABC):
         self.close()
 
     @abstractmethod
-    def _read_packed(self, oid: str) -> tuple[str, bytes] | None:
+    def read_packed(self, oid: str) -> tuple[str, bytes] | None:
         """Return (type, data) of an object in a pack; None when this body cannot, and git shall be asked."""
 
     @abstractmethod
@@ -72,10 +72,10 @@ class BaseRepository(ABC):
             found = read_loose(self._directories, oid, self.place.object_format)
         except DamagedObject:
             # A pack may have a good copy. Git is not asked: it does not check what it reads.
-            found = self._read_packed(oid)
+            found = self.read_packed(oid)
             if found is None or object_id(*found, self.place.object_format) != oid:
                 raise
-        return found or self._read_packed(oid) or self._read_with_git(oid)
+        return found or self.read_packed(oid) or self._read_with_git(oid)
 
     def read_blob(self, oid: str) -> bytes:
         return self._read_as("blob", oid)

@@ -63,7 +63,7 @@ class DulwichRepository(BaseRepository):
         super().close()
         self._store.close()
 
-    def _read_packed(self, oid: str) -> tuple[str, bytes] | None:
+    def read_packed(self, oid: str) -> tuple[str, bytes] | None:
         try:
             number, data = self._store.get_raw(ObjectID(oid.encode()))
         except UNREADABLE:

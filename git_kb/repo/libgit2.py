@@ -53,7 +53,7 @@ class Libgit2Repository(BaseRepository):
         super().close()
         self._repo.free()
 
-    def _read_packed(self, oid: str) -> tuple[str, bytes] | None:
+    def read_packed(self, oid: str) -> tuple[str, bytes] | None:
         try:
             kind, data = self._packs.read(pygit2.Oid(hex=oid))
         except (KeyError, ValueError, pygit2.GitError):

@@ -109,6 +109,9 @@ class Repository(Protocol):
         """Return (type, data); type is "blob", "tree", "commit" or "tag"."""
         ...
 
+    def read_packed(self, oid: str) -> tuple[str, bytes] | None:
+        """Return (type, data) of an object in a pack, not hashed; None where it is elsewhere, or this body cannot read it."""
+
     def read_blob(self, oid: str) -> bytes: ...
 
     def has_object(self, oid: str) -> bool:

@@ -9,7 +9,7 @@ from git_kb.index.segments import Segments
 from git_kb.index.view import View, ViewRow
 from git_kb.model.section import kbid_text
 from git_kb.repo.discover import Place
-from git_kb.search.find import ID_SIZE, Found
+from git_kb.search.find import ID_SIZE, Found, origins
 from git_kb.search.passages import sentence_spans
 from git_kb.search.query import CLOSING, OPENING, parse_query
 from git_kb.search.question import content_terms
@@ -62,7 +62,8 @@ def suggest(
     results = [_best_entries(view, segments, candidate.question) for candidate, _ in candidates]
     contents = {f.kbid: f.content for f in hits if f.content is not None}
     unread = [k for k in dict.fromkeys(_kbid(e) for r in results for e in r[:2]) if k not in contents][:N_READ]
-    for kbid, section in read_contents(place, unread).items():
+    wanted = (e for r in results for e in r[:2] if _kbid(e) in unread)
+    for kbid, section in read_contents(place, unread, lambda: origins(view, wanted)).items():
         contents[kbid] = section.content.decode("utf-8", "replace")
     answered = {f.hit.entry_id for f in used}
     titles = {f.row.heading[-1:] for f in used}

@@ -16,7 +16,7 @@ from git_kb.store.content import read_contents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from git_kb.index.segments import Segments
     from git_kb.index.view import View, ViewDocument, ViewRow
@@ -112,10 +112,13 @@ def find(
     kbids = [kbid_text(hit.entry_id[:ID_SIZE]) for hit in result.hits]
     unique = list(dict.fromkeys(kbids))
 
-    def origins() -> Iterator[tuple[str, str, str]]:
-        return _origins(view, result.hits)
+    def known_origins() -> Iterator[tuple[str, str, str]]:
+        return origins(view, [hit.entry_id for hit in result.hits])
 
-    contents = reader.read(unique, origins) if reader is not None and unique else read_contents(place, unique, origins)
+    if reader is not None and unique:
+        contents = reader.read(unique, known_origins)
+    else:
+        contents = read_contents(place, unique, known_origins)
     found = []
     for hit, kbid in zip(result.hits, kbids, strict=True):
         rows = view.rows_of(hit.entry_id)
@@ -136,12 +139,12 @@ def find(
     return Answer(found, text, result.total, result.total_is_exact, perf_counter() - start)
 
 
-def _origins(view: View, hits: list[Hit]) -> Iterator[tuple[str, str, str]]:
-    """Yield (kbid, source, blob) of the documents that have the hits."""
-    for hit in hits:
-        for row in view.rows_of(hit.entry_id):
+def origins(view: View, entry_ids: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
+    """Yield (kbid, source, blob) of the documents that have these entries."""
+    for entry_id in entry_ids:
+        for row in view.rows_of(entry_id):
             document = view.document(row.doc)
-            yield kbid_text(hit.entry_id[:ID_SIZE]), document.source, document.blob
+            yield kbid_text(entry_id[:ID_SIZE]), document.source, document.blob
 
 
 def _chosen(view: View, filters: Filters) -> set[bytes]:

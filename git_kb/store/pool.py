@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from typing import TypeVar
 
 from git_kb.errors import Damaged, KbError
@@ -14,8 +12,8 @@ from git_kb.model.section import DamagedSection, Section, decode_section, is_kbi
 from git_kb.repo.loose import drop_damaged_loose
 from git_kb.repo.objects import encode_tree
 from git_kb.repo.pack import PackWriter
-from git_kb.repo.process import CatFile, GitFailed
-from git_kb.repo.protocol import DIRECTORY, FILE, RefMoved, Repository, TreeEntry
+from git_kb.repo.process import GitFailed
+from git_kb.repo.protocol import DIRECTORY, FILE, MissingObject, RefMoved, Repository, TreeEntry
 from git_kb.repo.regular import kind as file_kind
 from git_kb.repo.trees import Trees, update_tree
 from git_kb.store.root import POOL_REF
@@ -191,29 +189,20 @@ class Pool:
     def read_objects(self, kbids: Iterable[str]) -> Iterator[tuple[str, str, bytes]]:
         """Yield (kbid, type, data) of the objects in the order asked, unchecked.
 
-        The type is "missing" or "damaged" where git fails.
+        The type is "missing" or "damaged" where there is nothing to read.
         """
-        waiting = iter(kbids)
-        stopped = True
-        while stopped:
-            stopped = False
-            asked: deque[str] = deque()
-            try:
-                with CatFile.at(self.repo.place) as cat:
-                    for _name, _oid, kind, data in cat.read_many(self._blob_names(waiting, asked)):
-                        yield asked.popleft(), kind, data
-            except GitFailed:
-                # Git stops at an object that it cannot read. That one is lost; the rest is asked for anew.
-                if not asked:
-                    raise
-                yield asked.popleft(), "damaged", b""
-                waiting = chain(list(asked), waiting)
-                stopped = True
-
-    def _blob_names(self, kbids: Iterable[str], asked: deque[str]) -> Iterator[bytes]:
         for kbid in kbids:
-            asked.append(kbid)
-            yield (self.oid(kbid) or "0" * self.repo.place.oid_hex_length).encode()
+            oid = self.oid(kbid)
+            if oid is None:
+                yield kbid, "missing", b""
+                continue
+            try:
+                # Most sections are in packs; a look for a loose file costs more than reading one.
+                yield kbid, *(self.repo.read_packed(oid) or self.repo.read_object(oid))
+            except MissingObject:
+                yield kbid, "missing", b""
+            except (Damaged, GitFailed):
+                yield kbid, "damaged", b""
 
 
 def _section(kbid: str, kind: str, data: bytes) -> Section | None:

@@ -196,7 +196,9 @@ def test_an_answer_reads_few_sections(tmp_path, monkeypatch):
     read = []
     for module in (find, explore):
         real = module.read_contents
-        monkeypatch.setattr(module, "read_contents", lambda place, kbids, real=real: read.extend(kbids) or real(place, kbids))
+        monkeypatch.setattr(
+            module, "read_contents", lambda place, kbids, *more, real=real: read.extend(kbids) or real(place, kbids, *more)
+        )
     result = ask(kb, "Which frame has hive 7 and a queen?")
     assert result.explore
     assert 10 < len(read) <= 20

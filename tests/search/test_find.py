@@ -95,7 +95,7 @@ def test_hits_without_their_section_are_still_hits(kb):
     assert (found.content, found.snippet) == (None, None)
     done = kb.run("search", "drone")
     assert done.code == 0
-    assert done.out.startswith("1. b.md:1  Beta\n")
+    assert done.out.startswith("1. b.md:1  Beta (changed since ingest)\n")
     assert json.loads(kb.ok("search", "--json", "drone"))["results"][0]["snippet"] is None
 
 
