@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import signal
 import socket
+from contextlib import contextmanager
 
 
 def remove(path):
@@ -50,6 +52,22 @@ def a_file(path):
     remove(path)
     with open(path, "w") as file:
         file.write("precious")
+
+
+@contextmanager
+def time_limit(seconds):
+    """Whatever waits for a writer of a pipe, or the holder of a lock, fails."""
+
+    def late(number, frame):
+        raise TimeoutError(f"after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 ODD = [directory, named_pipe, a_socket, link_to_itself, link_to_nothing]

@@ -39,8 +39,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         if name == "-":
             data = env.stdin.read()
         else:
-            with open(os.path.join(env.cwd, name), "rb") as file:
-                data = file.read()
+            data = env.read_file(name)
         try:
             cut = cut_source(os.fsencode(args.name or name), data, Limits(args.target, args.ceiling))
         except Unusable as e:

@@ -9,6 +9,8 @@ import os
 import sys
 import time
 
+from git_kb.errors import KbError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,6 +23,16 @@ if TYPE_CHECKING:
     from git_kb.store.freshness import Hooks
 
 MAX_WORKERS = 64
+
+
+class CannotRead(KbError):
+    """A file that the command line names cannot be read."""
+
+    hint = "'-' reads standard input"
+
+    def __init__(self, name: str, error: OSError):
+        self.name = name
+        super().__init__(f"cannot read '{name}': {(error.strerror or str(error)).lower()}")
 
 
 class Env:
@@ -46,6 +58,22 @@ class Env:
             # A closed standard input is an empty one.
             self._stdin = sys.stdin.buffer if sys.stdin is not None else open(os.devnull, "rb")  # noqa: SIM115
         return self._stdin
+
+    def read_file(self, name: str) -> bytes:
+        """Return the bytes of a file that the command line names. Below /dev anything goes: a shell's <(...) is a pipe there.
+
+        Raises CannotRead.
+        """
+        from git_kb.repo.regular import read_regular
+
+        path = os.path.join(self.cwd, name)
+        try:
+            if os.path.normpath(path).startswith("/dev/"):
+                with open(path, "rb") as file:
+                    return file.read()
+            return read_regular(path, follow=True)
+        except OSError as e:
+            raise CannotRead(name, e) from None
 
     @property
     def place(self) -> Place:

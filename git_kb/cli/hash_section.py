@@ -7,7 +7,6 @@ With -w the section is stored in the pool too.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator
 
 from git_kb.cli.env import Env
@@ -52,5 +51,4 @@ def _inputs(args: argparse.Namespace, env: Env) -> Iterator[tuple[str, bytes]]:
         if name == "-":
             yield "standard input", env.stdin.read()
         else:
-            with open(os.path.join(env.cwd, name), "rb") as file:
-                yield name, file.read()
+            yield name, env.read_file(name)

@@ -7,7 +7,6 @@ Reads standard input, or the files named, and prints one line a term: field, wor
 from __future__ import annotations
 
 import argparse
-import os
 
 from git_kb.cli.env import Env
 
@@ -31,8 +30,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         if name == "-":
             data = env.stdin.read()
         else:
-            with open(os.path.join(env.cwd, name), "rb") as file:
-                data = file.read()
+            data = env.read_file(name)
         text = canonical_text(data.decode("utf-8", "replace"))
         for field, part in zip(FIELD_NAMES, fields(args.type, text, args.heading), strict=True):
             for word in words(part):

@@ -26,6 +26,7 @@ from git_kb.repo.protocol import (
     UnknownRevision,
     WrongType,
 )
+from git_kb.repo.regular import read_regular
 
 if TYPE_CHECKING:
     from git_kb.repo.discover import Place
@@ -268,5 +269,4 @@ class BaseRepository(ABC):
 def _shallow_boundary(place: Place) -> frozenset[str]:
     if not place.is_shallow:
         return frozenset()
-    with open(os.path.join(place.common_dir, "shallow"), encoding="ascii") as file:
-        return frozenset(file.read().split())
+    return frozenset(read_regular(place.common_dir + "/shallow", follow=True).decode("ascii").split())

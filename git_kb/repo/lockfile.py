@@ -47,6 +47,8 @@ class CannotWrite(KbError):
 
     def __init__(self, path: str, error: OSError):
         self.path = path
+        if os.path.isdir(path):
+            self.hint = "a directory is in its place; move it away"
         super().__init__(f"cannot write '{path}': {error.strerror or error}")
 
 

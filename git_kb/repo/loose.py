@@ -105,8 +105,7 @@ def _decode(deflated: bytes, oid: str, object_format: str) -> tuple[str, bytes]:
 
 def _listed_alternates(directory: str) -> list[str]:
     try:
-        with open(directory + "/info/alternates", "rb") as file:
-            lines = file.read().split(b"\n")
+        lines = read_regular(directory + "/info/alternates", follow=True).split(b"\n")
     except OSError:
         return []
     return [os.path.normpath(os.path.join(directory, os.fsdecode(line))) for line in lines if line and not line.startswith(b"#")]

@@ -8,6 +8,7 @@ import stat
 from git_kb.errors import KbError
 from git_kb.repo.discover import NeedsWorkTree, Place
 from git_kb.repo.process import CatFile, git_at
+from git_kb.repo.regular import kind, read_regular
 from git_kb.repo.spawn import run_git
 
 TYPE_CHECKING = False
@@ -49,6 +50,16 @@ class UnreadableSource(KbError):
     def __init__(self, path: bytes, why: str):
         self.path, self.why = path, why
         super().__init__(f"cannot read '{os.fsdecode(path)}': {why}")
+
+
+class OddFile(KbError):
+    """A file that git reads is a pipe, a socket or a device: git would wait for it, or never come to its end."""
+
+    hint = "move it away"
+
+    def __init__(self, path: str, what: str):
+        self.path, self.what = path, what
+        super().__init__(f"'{path}' is {what}, not a file")
 
 
 class SourceFile:
@@ -255,7 +266,7 @@ def _read_clean(place: Place, files: list[SourceFile]) -> dict[bytes, tuple[str,
                 text = _read_link(_on_disk(place, file.path))
                 found[file.path] = _blob_id(text, place), text
             else:
-                raw[file.path] = _read_regular(_on_disk(place, file.path))
+                raw[file.path] = read_regular(_on_disk(place, file.path))
         except OSError as e:
             found[file.path] = e.strerror or str(e)
     ids = hash_files(place, raw)
@@ -347,20 +358,11 @@ def _is_below(path: bytes, specs: set[bytes]) -> bool:
     return True
 
 
-def _read_regular(name: bytes) -> bytes:
-    """Read a regular file. Links are not followed, and a FIFO that took the file's place does not make us wait."""
-    fd = os.open(name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with open(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError("it is not a regular file")
-        return file.read()
-
-
 def _read_link(name: bytes) -> bytes:
     """Return a link's text. With core.symlinks=false (Windows) git keeps the text in an ordinary file."""
     if stat.S_ISLNK(os.lstat(name).st_mode):
         return os.readlink(name)
-    return _read_regular(name)
+    return read_regular(name)
 
 
 def _size_on_disk(place: Place, path: bytes) -> int:
@@ -375,8 +377,18 @@ def _on_disk(place: Place, path: bytes) -> bytes:
 
 
 def _need_work_tree(place: Place) -> None:
+    """Raise NeedsWorkTree where there is none, OddFile where git would wait for ever for one of its own files."""
     if place.work_tree is None:
         raise NeedsWorkTree(place.git_dir)
+    own = [os.path.join(place.work_tree, name) for name in (".gitattributes", ".gitignore")]
+    for path in (*own, *(os.path.join(place.common_dir, "info", name) for name in ("attributes", "exclude"))):
+        try:
+            mode = os.stat(path).st_mode
+        except OSError:
+            continue
+        # What git says of a directory is clear enough.
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise OddFile(path, kind(mode))
 
 
 def _blob_id(data: bytes, place: Place) -> str:

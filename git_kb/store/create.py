@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from git_kb.errors import KbError
 from git_kb.repo.discover import NeedsWorkTree, Place
 from git_kb.repo.lockfile import atomic_write
+from git_kb.repo.regular import kind, read_regular
 from git_kb.store.config import default_config_text
 from git_kb.store.manifest import one_line, toml_string
 from git_kb.store.root import CATALOG, CONFIG, DOCUMENTS
@@ -55,14 +56,30 @@ class NotAFile(KbError):
         super().__init__(f"'{path}' is not a regular file")
 
 
-def check_no_links(place: Place) -> None:
-    """Raise OutsideLink when `kb` or `kb/documents` is a link.
+class NotADirectory(KbError):
+    """Something else stands where a directory of the knowledge base belongs."""
 
-    a cloned repository must not direct our writes elsewhere.
+    hint = "move it away, and restore the directory from git where it was committed"
+
+    def __init__(self, path: str, what: str):
+        self.path, self.what = path, what
+        super().__init__(f"'{path}' is {what}, not a directory")
+
+
+def check_no_links(place: Place) -> None:
+    """Raise OutsideLink when `kb` or `kb/documents` is a link, NotADirectory when it is anything else but a directory.
+
+    A cloned repository must not direct our writes elsewhere.
     """
     for part in ("kb", DOCUMENTS):
-        if os.path.islink(os.path.join(place.work_tree or "", part)):
+        try:
+            mode = os.lstat(os.path.join(place.work_tree or "", part)).st_mode
+        except OSError:
+            continue
+        if stat.S_ISLNK(mode):
             raise OutsideLink(part)
+        if not stat.S_ISDIR(mode):
+            raise NotADirectory(part, kind(mode))
 
 
 def create_root(place: Place, name: str | None, now_s: float) -> list[str]:
@@ -97,8 +114,7 @@ def _add_attributes(path: str) -> bool:
     the user's lines stay byte for byte. Returns whether it wrote.
     """
     try:
-        with open(path, "rb") as file:
-            old = file.read()
+        old = read_regular(path)
     except FileNotFoundError:
         old = b""
     eol = b"\r\n" if b"\r\n" in old else b"\n"

@@ -7,7 +7,6 @@ have. That is enough to see whether a cached view is current; contents are read 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterable, Iterator
 
 from git_kb.errors import NewerFormat
@@ -15,6 +14,7 @@ from git_kb.model.document import Manifest
 from git_kb.repo.discover import Place
 from git_kb.repo.process import git_at
 from git_kb.repo.protocol import EXECUTABLE, FILE, Repository
+from git_kb.repo.regular import read_regular
 from git_kb.store.manifest import SUFFIX, DamagedManifest, parse_manifest
 from git_kb.store.root import DOCUMENTS
 from git_kb.store.stamps import stamp_directory
@@ -55,15 +55,6 @@ class Unreadable(bytes):
     why: str
 
 
-def _read_regular(path: str) -> bytes:
-    """Return a file's bytes. A link would lead elsewhere, and a pipe would never end; they raise OSError."""
-    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with open(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError("it is not a regular file")
-        return file.read()
-
-
 def decode_manifest(data: bytes, name: str) -> str:
     """Return a manifest's text.
 
@@ -85,7 +76,7 @@ def worktree_documents(place: Place) -> Documents:
     def read(names: list[str]) -> Iterator[tuple[str, bytes]]:
         for name in names:
             try:
-                yield name, _read_regular(os.path.join(directory, name))
+                yield name, read_regular(os.path.join(directory, name))
             except FileNotFoundError:
                 continue  # gone since it was listed: as if it had gone before
             except OSError as e:

@@ -1,11 +1,12 @@
 """Has a directory of manifests changed? Stat data alone answers, as git's index does for the work tree.
 
-On the search path, so it imports nothing but `os` and `struct`.
+On the search path, so it imports nothing but `errno`, `os` and `struct`.
 """
 
 from __future__ import annotations
 
 import os
+from errno import ELOOP, ENOENT, ENOTDIR
 from struct import Struct
 
 # Stat calls cost 2 us each. Up to this many manifests each one is looked at for every query. Beyond, the
@@ -33,7 +34,9 @@ def stamp_directory(directory: str) -> tuple[dict[str, bytes], bytes]:
             for entry in entries:
                 if entry.name.endswith(".toml"):
                     stamps[entry.name] = stamp(entry.stat(follow_symlinks=False))
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError as e:
+        if e.errno not in (ENOENT, ENOTDIR, ELOOP):
+            raise
         return {}, b"files "
     stamps = dict(sorted(stamps.items()))
     if len(stamps) > MAX_STATS:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from git_kb.repo.discover import NeedsWorkTree, Place
 from git_kb.repo.protocol import DIRECTORY, Repository, UnknownRevision
-from git_kb.store.config import Config, parse_config
+from git_kb.repo.regular import read_regular
+from git_kb.store.config import BadConfig, Config, parse_config
 from git_kb.store.create import check_no_links
 from git_kb.store.documents import Documents, index_documents, tree_documents, worktree_documents
 from git_kb.store.root import CATALOG, CONFIG, DOCUMENTS, NoKnowledgeBase
@@ -60,9 +61,9 @@ def check_root(place: Place) -> None:
     """Raise NoKnowledgeBase when the work tree has none, NeedsWorkTree when there is no work tree."""
     if place.work_tree is None:
         raise NeedsWorkTree(place.git_dir)
+    check_no_links(place)
     if not os.path.isfile(os.path.join(place.work_tree, CATALOG)):
         raise NoKnowledgeBase(f"'{place.work_tree}'")
-    check_no_links(place)
 
 
 def worktree_config(place: Place) -> Config:
@@ -71,7 +72,9 @@ def worktree_config(place: Place) -> Config:
     if os.path.islink(path):
         return Config()
     try:
-        with open(path, "rb") as file:
-            return parse_config(file.read())
+        data = read_regular(path)
     except FileNotFoundError:
         return Config()
+    except OSError as e:
+        raise BadConfig("", f"cannot be read: {e.strerror or e}") from None
+    return parse_config(data)

@@ -2,12 +2,11 @@
 
 import os
 import shutil
-import signal
 import sys
 
 import pytest
 from kb import Kb, process
-from odd import ODD, a_file, directory, named_pipe
+from odd import ODD, a_file, directory, named_pipe, time_limit
 
 from git_kb.index.segments import read_current
 
@@ -27,10 +26,8 @@ def kb(model, tmp_path):
     if not model.exists():
         Kb.ready(model).ok("search", "--at", "HEAD", "syrup")
     shutil.copytree(model, tmp_path / "repo")
-    # Whatever waits for a writer of a pipe, or the holder of a lock, is ended.
-    signal.alarm(30)
-    yield Kb(tmp_path / "repo")
-    signal.alarm(0)
+    with time_limit(60):
+        yield Kb(tmp_path / "repo")
 
 
 def at(kb, part):
