@@ -8,9 +8,8 @@ or "<name> ambiguous" where there is no answer.
 from __future__ import annotations
 
 import argparse
-import sys
 
-from git_kb.cli.env import Env
+from git_kb.cli.env import Env, StandardOutput
 
 SUMMARY = "print type, size or content of a section"
 
@@ -87,8 +86,7 @@ def _batch(pool: object, env: Env, content: bool) -> int:
 
 def write_bytes(env: Env, data: bytes) -> None:
     """Write bytes to standard output as they are."""
-    if env.out is sys.stdout:
-        env.out.flush()
-        sys.stdout.buffer.write(data)
+    if isinstance(env.out, StandardOutput):
+        env.out.write_bytes(data)
     else:
         env.out.write(data.decode("utf-8", "surrogateescape"))

@@ -25,6 +25,63 @@ if TYPE_CHECKING:
 MAX_WORKERS = 64
 
 
+class WriteFailure(KbError):
+    """Standard output does not take what a command says: the disk is full, for example."""
+
+    def __init__(self, error: OSError):
+        super().__init__(f"write failure on standard output: {(error.strerror or str(error)).lower()}")
+
+
+class StandardOutput:
+    """Standard output. Raises BrokenPipeError when its reader is gone, WriteFailure for any other failure."""
+
+    def __init__(self, stream: TextIO):
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        # Even nothing is too much for a full disk.
+        if text:
+            self._try(lambda: self.stream.write(text))
+        return len(text)
+
+    def write_bytes(self, data: bytes) -> None:
+        """Write bytes as they are, after what was written as text."""
+        self.flush()
+        self._try(lambda: self.stream.buffer.write(data))
+
+    def flush(self) -> None:
+        self._try(self.stream.flush)
+
+    def isatty(self) -> bool:
+        return self.stream.isatty()
+
+    def _try(self, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except OSError as e:
+            self._failed(e)
+
+    def _failed(self, error: OSError) -> None:
+        _to_nowhere(self.stream)
+        if isinstance(error, BrokenPipeError):
+            raise error
+        raise WriteFailure(error) from None
+
+
+class StandardError(StandardOutput):
+    """Standard error. What cannot be written there is lost; the command does its work all the same, as git does."""
+
+    def _failed(self, error: OSError) -> None:
+        _to_nowhere(self.stream)
+
+
+def _to_nowhere(stream: TextIO) -> None:
+    """Let what a stream still holds vanish: the interpreter flushes at exit, and must not fail once more."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
 class CannotRead(KbError):
     """A file that the command line names cannot be read."""
 
@@ -42,8 +99,8 @@ class Env:
         self,
         cwd: str,
         environ: Mapping[str, str],
-        out: TextIO,
-        err: TextIO,
+        out: TextIO | StandardOutput,
+        err: TextIO | StandardError,
         stdin: BinaryIO | None = None,
     ):
         self.cwd, self.environ, self.out, self.err, self._stdin = cwd, environ, out, err, stdin
@@ -169,7 +226,15 @@ def process_env() -> Env:
     for stream in (sys.stdout, sys.stderr):
         utf8 = (stream.encoding or "").lower().replace("-", "") == "utf8"
         stream.reconfigure(errors="surrogateescape" if utf8 else "backslashreplace")  # type: ignore[union-attr]
-    return Env(os.getcwd(), os.environ, sys.stdout, sys.stderr)
+    return Env(_current_directory(), os.environ, StandardOutput(sys.stdout), StandardError(sys.stderr))
+
+
+def _current_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        # It was deleted. Git says so when it is asked; what needs no directory works.
+        return os.curdir
 
 
 def _visible(text: str) -> str:

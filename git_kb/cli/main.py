@@ -47,19 +47,14 @@ def main(argv: list[str] | None = None) -> int:
 
     env = process_env()
     try:
-        code = run(arguments, env)
-        env.out.flush()
-        env.err.flush()
-        return code
+        return run(arguments, env)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader is gone. Keep the interpreter from failing once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except OSError as e:
         where = f" '{os.fsdecode(e.filename)}'" if e.filename else ""
-        sys.stderr.write(f"fatal: {(e.strerror or str(e)).lower()}{where}\n")
+        env.err.write(f"fatal: {(e.strerror or str(e)).lower()}{where}\n")
         return FATAL
     finally:
         env.close()
@@ -73,9 +68,15 @@ def main_verb(verb: str) -> int:
 def run(arguments: list[str], env: Env) -> int:
     """Run one command line in a given world."""
     try:
-        return _run(arguments, env)
+        code = _run(arguments, env)
+        env.out.flush()
+        return code
     except KbError as e:
         env.report(e)
+        try:
+            env.out.flush()
+        except (KbError, BrokenPipeError):
+            pass  # the first failure is the one that counts
         return e.exit_code
 
 

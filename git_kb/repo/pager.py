@@ -5,14 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Protocol
 
 from git_kb.repo.discover import Place
 from git_kb.repo.process import git_at
 
 
+class Output(Protocol):
+    """A stream of text, as far as a pager needs it."""
+
+    def write(self, text: str, /) -> int: ...
+
+    def flush(self) -> None: ...
+
+    def isatty(self) -> bool: ...
+
+
 @contextmanager
-def paged(place: Place, out: TextIO) -> Iterator[TextIO]:
+def paged(place: Place, out: Output) -> Iterator[Output]:
     """Yield a stream that goes through the user's pager, or `out` itself when that is no terminal or git has started one already.
 
     The pager is what `git var GIT_PAGER` says (GIT_PAGER, core.pager, PAGER), never anything a tracked file names.
@@ -33,7 +43,7 @@ def paged(place: Place, out: TextIO) -> Iterator[TextIO]:
     with subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=env, encoding="utf-8", errors="surrogateescape") as pager:
         assert pager.stdin is not None
         try:
-            yield pager.stdin  # type: ignore[misc]
+            yield pager.stdin
         except BrokenPipeError:
             pass  # the user has seen enough
         finally:
