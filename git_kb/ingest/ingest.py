@@ -7,7 +7,6 @@ itself, so an ingest that is killed leaves a knowledge base that is whole, and t
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -19,17 +18,16 @@ from git_kb.repo.protocol import Repository
 from git_kb.repo.worktree import read_sources
 from git_kb.store.config import Config
 from git_kb.store.cut import Cut, Limits, PackedCut, cut_source, pack_cuts
-from git_kb.store.freshness import WorkerDied
 from git_kb.store.manifest import SUFFIX, one_line, render_manifest
 from git_kb.store.pool import Pool, PoolWriter
 from git_kb.store.root import DOCUMENTS
+from git_kb.store.workers import in_workers
 from git_kb.text.chunk import Unusable
 
 # A batch is published when this much section content has come together: 32 MB keeps memory flat and loses
 # little to a kill.
 BATCH_BYTES = 32 << 20
-# Sources a worker gets at once, and how many such lots may wait: enough to keep workers busy, few enough to
-# bound memory.
+# Sources a worker gets at once: enough to be worth the way, few enough to bound memory.
 LOT_SOURCES, LOT_BYTES = 64, 1 << 20
 # Below this many sources, starting workers costs more than it saves (about 0.1 s each).
 MIN_PARALLEL = 200
@@ -134,27 +132,9 @@ def _cuts(repo: Repository, work: list[Source], config: Config, options: Options
 def _parallel(
     sources: Iterable[tuple[Source, bytes]], limits: Limits, object_format: str, jobs: int
 ) -> Iterator[tuple[Source, PackedCut | str]]:
-    from concurrent.futures import Future, ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
-
-    waiting: deque[tuple[list[Source], Future[list[PackedCut | str]]]] = deque()
-    with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as workers:
-        try:
-            for lot in _lots(sources):
-                future = workers.submit(pack_cuts, [(s.path, data) for s, data in lot], limits, object_format)
-                waiting.append(([s for s, _ in lot], future))
-                if len(waiting) > 2 * jobs:
-                    done, future = waiting.popleft()
-                    yield from zip(done, future.result(), strict=True)
-            while waiting:
-                done, future = waiting.popleft()
-                yield from zip(done, future.result(), strict=True)
-        except BrokenProcessPool:
-            raise WorkerDied from None
-        finally:
-            for _, future in waiting:
-                future.cancel()
+    calls = ((lot, ([(s.path, data) for s, data in lot], limits, object_format)) for lot in _lots(sources))
+    for lot, cuts in in_workers(pack_cuts, calls, jobs):
+        yield from zip((source for source, _ in lot), cuts, strict=True)
 
 
 def _lots(sources: Iterable[tuple[Source, bytes]]) -> Iterator[list[tuple[Source, bytes]]]:

@@ -16,8 +16,8 @@ from git_kb.repo import worktree
 from git_kb.repo.discover import Place
 from git_kb.repo.worktree import SourceFile, check_ignored, hash_files, list_sources
 from git_kb.store.config import Config
-from git_kb.store.documents import Documents, Warn, decode_manifest
-from git_kb.store.manifest import SUFFIX, DamagedManifest, read_blob_id, read_head
+from git_kb.store.documents import Documents, Warn
+from git_kb.store.manifest import SUFFIX, read_origin
 from git_kb.store.root import RAW
 
 
@@ -188,40 +188,33 @@ class _Known:
 
     def __init__(self, documents: Documents, warn: Warn):
         self.documents, self.warn = documents, warn
+        self._whole: dict[str, Manifest | None] = {}
 
     def blob(self, docid: str) -> str | None:
-        name = docid + SUFFIX
-        if name not in self.documents.stamps:
-            return None
-        for _, data in self.documents.read([name]):
-            if (blob := read_blob_id(data)) is not None:
-                return blob
-        head = self._head(name)
-        return str(head.get("blob")) if head else None
-
-    def manifest(self, docid: str) -> Manifest | None:
-        if docid + SUFFIX not in self.documents.stamps:
-            return None
-        return next(self.documents.load([docid + SUFFIX], self.warn), None)
+        origin = self._origin(docid + SUFFIX)
+        return origin[1] if origin else None
 
     def source(self, name: str) -> str:
-        head = self._head(name)
-        return str(head.get("source", "")) if head else ""
+        origin = self._origin(name)
+        return origin[0] if origin else ""
 
-    def _head(self, name: str) -> dict[str, object] | None:
+    def manifest(self, docid: str) -> Manifest | None:
+        """Return a whole manifest, None when there is none or it is damaged; the warning comes once."""
+        name = docid + SUFFIX
+        if name not in self._whole:
+            known = name in self.documents.stamps
+            self._whole[name] = next(self.documents.load([name], self.warn), None) if known else None
+        return self._whole[name]
+
+    def _origin(self, name: str) -> tuple[str, str] | None:
+        """Return (source, blob): by a look at the head of the manifest, or, where that does not tell, from the whole of it."""
         if name not in self.documents.stamps:
             return None
         for _, data in self.documents.read([name]):
-            try:
-                text = decode_manifest(data, name)
-            except DamagedManifest:
-                return None
-            head = read_head(text)
-            if head is not None:
-                return head
-            manifest = self.manifest(name.removesuffix(SUFFIX))
-            return {"blob": manifest.blob, "source": manifest.source} if manifest else None
-        return None
+            if (origin := read_origin(data)) is not None:
+                return origin
+        manifest = self.manifest(name.removesuffix(SUFFIX))
+        return (manifest.source, manifest.blob) if manifest else None
 
 
 def _vanished(place: Place, paths: list[str], documents: Documents, known: _Known, listed: set[bytes]) -> list[Manifest]:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-from git_kb.errors import KbError
 from git_kb.index.build import Entry, build_segments, entry_id, heading_text
 from git_kb.index.pagefile import DamagedSegment, OtherFeature
 from git_kb.index.segment import MAX_ENTRIES, Segment
@@ -34,24 +33,14 @@ from git_kb.store.pool import Pool, PoolWriter
 from git_kb.store.root import POOL_REF
 from git_kb.store.state import StateName, open_documents
 from git_kb.store.viewfile import worktree_view_name
+from git_kb.store.workers import in_workers
 
 T = TypeVar("T")
 MAX_VIEWS = 20
 MIN_SLICED = 40_000
-# A worker takes minutes on a large slice; the lock wants a sign of life before that.
-BEAT_S = 30.0
 # What a repository raises that we may not write to, or not just now.
 NOT_STORED = (CannotWrite, CannotWritePack, InTheWay, RefLocked, RefRefused, OSError)
 ID_SIZE = 16
-
-
-class WorkerDied(KbError):
-    """A worker process ended before its work was done."""
-
-    hint = "it may have run out of memory; '--jobs 1' does without workers"
-
-    def __init__(self) -> None:
-        super().__init__("a worker process died")
 
 
 class Hooks:
@@ -373,27 +362,13 @@ def build_missing(
             lost += lacking
             beat()
     else:
-        from concurrent.futures import ProcessPoolExecutor, wait
-        from concurrent.futures.process import BrokenProcessPool
-        from multiprocessing import get_context
-
         place = pool.repo.place.plain()
-        with ProcessPoolExecutor(min(jobs, len(pieces)), mp_context=get_context("forkserver")) as workers:
-            futures = [
-                workers.submit(_write_slice, place, {id_: headings[id_] for id_ in ids[piece.start : piece.stop]})
-                for piece in pieces
-            ]
-            for done, future in enumerate(futures):
-                hooks.progress("index", len(ids) * done // len(pieces), len(ids))
-                while not future.done():
-                    wait([future], BEAT_S)
-                    beat()
-                try:
-                    written, lacking = future.result()
-                except BrokenProcessPool:
-                    raise WorkerDied from None
-                names += written
-                lost += lacking
+        calls = ((n, (place, {id_: headings[id_] for id_ in ids[piece.start : piece.stop]})) for n, piece in enumerate(pieces, 1))
+        hooks.progress("index", 0, len(ids))
+        for done, (written, lacking) in in_workers(_write_slice, calls, min(jobs, len(pieces)), beat):
+            hooks.progress("index", len(ids) * done // len(pieces), len(ids))
+            names += written
+            lost += lacking
     hooks.progress("index", len(ids), len(ids))
     return names, lost
 

@@ -27,6 +27,7 @@ _CHUNK = re.compile(r"c-[0-9a-f]{8,64}(?:-[1-9][0-9]*)?\Z")
 _HEX = re.compile(r"[0-9a-f]+\Z")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _BLOB = re.compile(rb'\nblob = "([0-9a-f]{40}|[0-9a-f]{64})"(?:\n|\Z)')
+_SOURCE = re.compile(rb'\nsource = ("(?:[^"\\\n]|\\.)*")(?:\n|\Z)')
 _DOCUMENT_KEYS = ("format", "docid", "title", "source", "moved_from", "blob", "type", "encoding", "chunker", "tier", "tags")
 _ROW_KEYS = ("kbid", "chunk", "source_key", "heading", "type", "role", "part", "n_lines", "n_bytes", "supersedes")
 # One canonical row, its optional keys as groups that may be missing.
@@ -156,12 +157,17 @@ def read_head(text: str) -> dict[str, Any] | None:
     return found
 
 
-def read_blob_id(data: bytes) -> str | None:
-    """Return the `blob` of a manifest's bytes, by a look at its head; None when only the whole reader can tell."""
+def read_origin(data: bytes) -> tuple[str, str] | None:
+    """Return `source` and `blob` of a manifest's bytes, by a look at its head; None when only the whole reader can tell."""
     head = data.partition(b"\n[[sections]]\n")[0]
-    match = _BLOB.search(head)
+    source, blob = _SOURCE.search(head), _BLOB.search(head)
     plain = head.startswith(b"format = 1\n") and b'"""' not in head and b"'''" not in head
-    return match[1].decode() if match and plain else None
+    if not (source and blob and plain):
+        return None
+    try:
+        return json.loads(source[1]), blob[1].decode()
+    except ValueError:
+        return None
 
 
 def _parse_canonical(text: str) -> Manifest | None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from git_kb.errors import NewerFormat
 from git_kb.model.document import Manifest, SectionRow
 from git_kb.store import manifest as store
-from git_kb.store.manifest import DamagedManifest, parse_manifest, read_blob_id, read_head, render_manifest
+from git_kb.store.manifest import DamagedManifest, parse_manifest, read_head, read_origin, render_manifest
 
 text = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20)
 kbid = st.text(alphabet="abcdefghijklmnopqrstuvwxyz234567", min_size=26, max_size=26)
@@ -90,12 +90,12 @@ def test_edited_text_reads_as_toml_says_or_is_damaged(manifest, data):
 
 
 @given(manifests)
-def test_a_look_at_the_head_gives_the_blob_or_nothing(manifest):
+def test_a_look_at_the_head_gives_source_and_blob_or_nothing(manifest):
     written = render_manifest(manifest)
-    assert read_blob_id(written.encode()) in (manifest.blob, None)
+    assert read_origin(written.encode()) in ((manifest.source, manifest.blob), None)
     if not manifest.extra:
-        assert read_blob_id(written.encode()) == manifest.blob
-    assert read_blob_id(written.replace("format = 1", "x = '''").encode()) is None
+        assert read_origin(written.encode()) == (manifest.source, manifest.blob)
+    assert read_origin(written.replace("format = 1", "x = '''").encode()) is None
 
 
 @given(st.text(max_size=200))

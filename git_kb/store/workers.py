@@ -1,0 +1,60 @@
+"""Work in other processes: calls in, results out, in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from git_kb.errors import KbError
+
+K = TypeVar("K")
+T = TypeVar("T")
+# A call may take minutes; whoever holds a lock wants to give a sign of life before that.
+BEAT_S = 30.0
+
+
+class WorkerDied(KbError):
+    """A worker process ended before its work was done."""
+
+    hint = "it may have run out of memory; '--jobs 1' does without workers"
+
+    def __init__(self) -> None:
+        super().__init__("a worker process died")
+
+
+def in_workers(
+    function: Callable[..., T], calls: Iterable[tuple[K, tuple[Any, ...]]], jobs: int, beat: Callable[[], None] = lambda: None
+) -> Iterator[tuple[K, T]]:
+    """Yield (key, function(*arguments)) for each (key, arguments), in order, with `jobs` processes at work.
+
+    `calls` is read ahead by two calls a process, no more. `beat` is called at least every 30 s. Raises WorkerDied, and what
+    `function` raises.
+    """
+    from concurrent.futures import Future, ProcessPoolExecutor, wait
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    waiting: deque[tuple[K, Future[T]]] = deque()
+
+    def next_result() -> tuple[K, T]:
+        key, future = waiting.popleft()
+        while not future.done():
+            wait([future], BEAT_S)
+            beat()
+        return key, future.result()
+
+    # A fork would copy what threads hold.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as workers:
+        try:
+            for key, arguments in calls:
+                waiting.append((key, workers.submit(function, *arguments)))
+                if len(waiting) > 2 * jobs:
+                    yield next_result()
+            while waiting:
+                yield next_result()
+        except BrokenProcessPool:
+            raise WorkerDied from None
+        finally:
+            for _, future in waiting:
+                future.cancel()
