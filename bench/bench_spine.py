@@ -37,7 +37,8 @@ from git_kb.search.rank import search
 from git_kb.store.create import create_root
 from git_kb.store.cut import Limits, cut_source
 from git_kb.store.documents import worktree_documents
-from git_kb.store.freshness import Hooks, fresh_view
+from git_kb.store.freshness import Hooks, build_missing, fresh_view, headings_of_view, read_view
+from git_kb.store.freshness import read_entries as read_pool_entries
 from git_kb.store.pool import Pool, PoolWriter
 from git_kb.store.state import StateName, worktree_config
 from git_kb.store.viewfile import current_view
@@ -94,11 +95,13 @@ def run(args: argparse.Namespace, work: str) -> None:
         ingest(repo, selection, worktree_config(place), Options(jobs=args.jobs))
         hooks.jobs = args.jobs
         fresh_view(repo, StateName(), hooks)
-    with timed(f"index build alone, {args.jobs} processes"):
-        fresh_view(repo, StateName(), hooks, rebuild=True)
-    hooks.jobs = 1
-    with timed("index build alone, 1 process"):
-        fresh_view(repo, StateName(), hooks, rebuild=True)
+    headings = headings_of_view(read_view(repo, StateName(), hooks)[0])
+    for jobs in (args.jobs, 1):
+        with timed(f"index build alone, processes: {jobs}"):
+            build_missing(Pool(repo), headings, jobs, lambda: None, hooks)
+        hooks.jobs = jobs
+        with timed(f"'index --rebuild', processes: {jobs}"):
+            fresh_view(repo, StateName(), hooks, rebuild=True)
     entries = read_entries(repo)
     database = os.path.join(work, "fts5.db")
     with timed("FTS5 build"):
@@ -153,10 +156,8 @@ def by_stages(top: str) -> tuple[int, int]:
 
 def read_entries(repo: object) -> list[Entry]:
     """Return every entry of the view, from the pool."""
-    from git_kb.store.freshness import _entries, _headings_of_view, read_view
-
     view, _ = read_view(repo, StateName(), Hooks(lambda m: None, lambda m: None, null_lock))  # type: ignore[arg-type]
-    return list(_entries(Pool(repo), _headings_of_view(view), [], lambda n: None))  # type: ignore[arg-type]
+    return list(read_pool_entries(Pool(repo), headings_of_view(view), [], lambda n: None))  # type: ignore[arg-type]
 
 
 def build_fts5(path: str, entries: list[Entry]) -> None:

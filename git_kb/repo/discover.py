@@ -186,9 +186,11 @@ def discover_plain(cwd: str, env: Mapping[str, str]) -> Place | None:
     That is: a `.git` directory here or above on one file system, owned by this user as are the directory and its work tree, nothing
     special in the environment or its configuration.
     """
-    if any(name in env for name in MOVES_GIT) or not hasattr(os, "geteuid") or os.path.realpath(cwd) != cwd:
+    if any(name in env for name in MOVES_GIT) or not hasattr(os, "geteuid"):
         return None
     try:
+        if os.path.realpath(cwd) != cwd:
+            return None
         top, device, user = cwd, os.stat(cwd).st_dev, os.geteuid()
         while True:
             # Git takes a directory with these for a bare repository, or for the inside of `.git`.

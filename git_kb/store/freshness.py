@@ -202,7 +202,7 @@ def _bring_up_to_date(
 ) -> tuple[Segments, View]:
     """Return (segments, view) for the documents, making and storing what is missing."""
     if old is not None and old.key == documents.key:
-        wanted = _headings_of_view(old)
+        wanted = headings_of_view(old)
     else:
         listed = list(_view_documents(documents, old, hooks))
         wanted = _headings_of_rows(listed)
@@ -269,7 +269,8 @@ def _headings_of_rows(listed: Iterable[tuple[ViewDocument, list[ViewRow]]]) -> d
     return {row.entry_id: heading_text(d.title, row.heading) for d, rows in listed for row in rows}
 
 
-def _headings_of_view(view: View) -> dict[bytes, str]:
+def headings_of_view(view: View) -> dict[bytes, str]:
+    """Return entry id -> heading text of all entries of a view."""
     found = {}
     for document in view.documents():
         for number in document.rows:
@@ -317,7 +318,7 @@ def _index(
 def _index_in_memory(pool: Pool, headings: dict[bytes, str], documents: Documents, hooks: Hooks) -> list[Segment]:
     """Return segments of these entries: of what the pool has, then of what can be made from the sources."""
     lost: list[bytes] = []
-    extra = [Segment.over(data) for data in build_segments(_entries(pool, headings, lost, lambda done: None))]
+    extra = [Segment.over(data) for data in build_segments(read_entries(pool, headings, lost, lambda done: None))]
     if lost:
         kbids = set(map(_kbid, lost))
         origins = ((m.source, m.blob, {r.kbid for r in m.sections} & kbids) for m in documents.load_all(lambda message: None))
@@ -391,11 +392,11 @@ def _write_slice(place: Place, headings: dict[bytes, str]) -> tuple[list[str], l
 def _write_segments(pool: Pool, headings: dict[bytes, str], progress: Callable[[int], None]) -> tuple[list[str], list[bytes]]:
     """Write segments for some entries. Returns (their names, entries whose section the pool lacks)."""
     lost: list[bytes] = []
-    entries = _entries(pool, headings, lost, progress)
+    entries = read_entries(pool, headings, lost, progress)
     return [write_segment(pool.repo.place.kb_dir, data) for data in build_segments(entries)], lost
 
 
-def _entries(pool: Pool, headings: dict[bytes, str], lost: list[bytes], progress: Callable[[int], None]) -> Iterator[Entry]:
+def read_entries(pool: Pool, headings: dict[bytes, str], lost: list[bytes], progress: Callable[[int], None]) -> Iterator[Entry]:
     """Yield entries in ascending order of id, content from the pool. Those of sections that the pool lacks go to `lost`."""
     ids = sorted(headings)
     sections = pool.read_many(kbid_text(id_[:ID_SIZE]) for id_ in ids)
