@@ -8,6 +8,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from git_kb.cli.env import Env
+    from git_kb.index.view import ViewDocument
 
 
 def quick_search(arguments: list[str], env: Env) -> int | None:
@@ -25,23 +26,21 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
     from git_kb.index.pagefile import DamagedSegment
     from git_kb.output.hits import more_note, nothing_found, render_hits
     from git_kb.search.find import find
-    from git_kb.store.content import ContentReader
     from git_kb.store.sourcestate import worktree_states
     from git_kb.store.viewfile import current_view
 
     opened = current_view(place)
     if opened is None:
         return None
-    # Git gets ready to read the hits while they are being found.
-    reader = ContentReader(place)
+    sources: dict[str, bytes] = {}
+
+    def states(documents: list[ViewDocument]) -> dict[str, str]:
+        return worktree_states(place, documents, sources)
+
     try:
-        answer = find(
-            place, *opened, " ".join(words), limit, reader=reader, states=lambda documents: worktree_states(place, documents)
-        )
+        answer = find(place, *opened, " ".join(words), limit, states=states, sources=sources)
     except DamagedSegment:
         return None
-    finally:
-        reader.close()
     if not answer.found:
         env.note(nothing_found("the work tree", answer.query, opened[0].n_live))
         return 1

@@ -19,6 +19,7 @@ SLOT = Struct("<H")
 LEAF_CELL = Struct("<HH")
 BRANCH_CELL = Struct("<HI")
 MAX_KEY, MAX_VALUE = 255, 512
+MANY_VISITS = 10
 
 
 class BadTree(ValueError):
@@ -97,12 +98,13 @@ class Tree:
     `read(offset, length)` gives checked bytes of the tree's area; `size_bytes` is the area's length.
     """
 
-    __slots__ = ("_branches", "n_pages", "page_size", "read")
+    __slots__ = ("_branches", "_visits", "n_pages", "page_size", "read")
 
     def __init__(self, read: Callable[[int, int], memoryview], size_bytes: int, page_size: int = 4096):
         self.read, self.page_size, self.n_pages = read, page_size, size_bytes // page_size
-        # Branch page -> (keys, children), from the second visit on.
-        self._branches: dict[int, tuple[list[bytes], list[int]] | None] = {}
+        # Branch page -> (keys, children), once it has been visited so often that taking it apart pays.
+        self._branches: dict[int, tuple[list[bytes], list[int]]] = {}
+        self._visits: dict[int, int] = {}
 
     @classmethod
     def over(cls, data: bytes | bytearray, page_size: int = 4096) -> Tree:
@@ -138,7 +140,9 @@ class Tree:
                     high = middle
             if kind == LEAF:
                 return page, n, low
-            self._branches[pgno] = _parse_branch(page, n) if pgno in self._branches else None
+            self._visits[pgno] = self._visits.get(pgno, 0) + 1
+            if self._visits[pgno] == MANY_VISITS:
+                self._branches[pgno] = _parse_branch(page, n)
             # The child that may hold the key is the last one whose smallest key is not above it.
             at = page[8 + 2 * low] | page[9 + 2 * low] << 8 if low < n else 0
             if low == n or page[at + 6 : at + 6 + (page[at] | page[at + 1] << 8)] != key:

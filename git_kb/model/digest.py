@@ -9,18 +9,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-# The interpreter's own modules, by Python version: 3.12 and later, 3.11.
-MODULES = {"sha1": ("_sha1",), "sha256": ("_sha2", "_sha256")}
+# The interpreter's own modules.
+_SHA256 = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+MODULES = {"sha1": "_sha1", "sha256": _SHA256}
 
 
 def digester(name: str) -> Callable[..., Any]:
     """Return the constructor of "sha1" or "sha256": hashlib's where something has imported it, else the interpreter's own."""
-    loaded = sys.modules.get("hashlib")
+    loaded = sys.modules.get("hashlib") or sys.modules.get(MODULES[name])
     if loaded is None:
-        for module in MODULES[name]:
-            try:
-                return getattr(__import__(module), name)  # type: ignore[no-any-return]
-            except ImportError:
-                continue
-        loaded = __import__("hashlib")
+        try:
+            loaded = __import__(MODULES[name])
+        except ImportError:
+            loaded = __import__("hashlib")
     return getattr(loaded, name)  # type: ignore[no-any-return]

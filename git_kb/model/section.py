@@ -148,6 +148,15 @@ def decode_section(data: bytes, kbid: str, verify: bool = True) -> Section:
     return Section(words[1].decode("ascii", "replace"), content)
 
 
+def cut_section(source: bytes, start: int, end: int, mime: str, kbid: str) -> Section | None:
+    """Return the section that stands at a byte range of its source, None when what stands there has another kbid."""
+    try:
+        section = make_section(mime, source[start:end])
+    except (EmptyContent, NotText, BadMime):
+        return None
+    return section if section_id(encode_section(section)) == kbid else None
+
+
 def content_hash(content: bytes) -> str:
     """Return the SHA-256 of canonical content, in hex: what chunk ids are cut from."""
     from hashlib import sha256

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 
 from git_kb.errors import KbError
-from git_kb.repo.spawn import run_git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,6 +134,8 @@ class Place:
 
 def discover(cwd: str, env: Mapping[str, str] | None = None) -> Place:
     """Return the repository that git finds from `cwd`. Raises NoRepository with git's own words (dubious ownership too)."""
+    from git_kb.repo.spawn import run_git
+
     status, out, err = run_git(
         ["rev-parse", "--path-format=absolute", *FACTS, MARK, PATHS[0], MARK, PATHS[1], MARK, PATHS[2], MARK, PATHS[3]],
         cwd=cwd,

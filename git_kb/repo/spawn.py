@@ -38,52 +38,37 @@ def run_git(
     `cwd` goes through `git -C`. `env` replaces the whole environment; None passes our own on. Raises GitMissing, and
     ValueError for an argument that holds a NUL.
     """
-    return StartedGit(args, cwd, env, has_input=bool(stdin)).finish(stdin)
+    argv = ["git", *(["-C", cwd] if cwd is not None else []), *args]
+    environment = os.environ if env is None else env
+    if not hasattr(os, "posix_spawn"):
+        return _run_with_subprocess(argv, stdin, environment)
+    return _run_spawned(argv, stdin, environment)
 
 
-class StartedGit:
-    """Git at work, to be given its input later: it starts up while we do something else. `finish` has to be called.
-
-    Raises what `run_git` does.
-    """
-
-    def __init__(self, args: list[str], cwd: str | None = None, env: Mapping[str, str] | None = None, has_input: bool = True):
-        self._argv = ["git", *(["-C", cwd] if cwd is not None else []), *args]
-        self._env = os.environ if env is None else env
-        self._fds: list[int] = []
-        if not hasattr(os, "posix_spawn"):
-            return
-        fds = self._fds
+def _run_spawned(argv: list[str], stdin: bytes, env: Mapping[str, str]) -> tuple[int, bytes, bytes]:
+    fds: list[int] = []
+    try:
+        out_read, out_write = _pipe(fds)
+        err_read, err_write = _pipe(fds)
+        in_read, in_write = _pipe(fds) if stdin else (_keep(fds, os.open(os.devnull, os.O_RDONLY)), -1)
+        pid = _spawn(argv, env, in_read, out_write, err_write)
         try:
-            self._out, out_write = _pipe(fds)
-            self._err, err_write = _pipe(fds)
-            in_read, self._in = _pipe(fds) if has_input else (_keep(fds, os.open(os.devnull, os.O_RDONLY)), -1)
-            self._pid = _spawn(self._argv, self._env, in_read, out_write, err_write)
             for fd in (in_read, out_write, err_write):
                 _close(fds, fd)
-        except BaseException:
-            self._close_all()
-            raise
-
-    def finish(self, stdin: bytes = b"") -> tuple[int, bytes, bytes]:
-        """Feed `stdin`, wait for the end and return (exit status, stdout, stderr)."""
-        if not hasattr(os, "posix_spawn"):
-            return _run_with_subprocess(self._argv, stdin, self._env)
-        try:
-            out, err = _exchange(self._fds, self._in, stdin, self._out, self._err)
+            out, err = _exchange(fds, in_write, stdin, out_read, err_read)
         except BaseException:
             # Git removes its lock files when it is asked to end, and cannot when it is killed.
-            os.kill(self._pid, SIGTERM)
+            os.kill(pid, SIGTERM)
             raise
         finally:
             # Without readers the child gets SIGPIPE or EOF, so the wait ends.
-            self._close_all()
-            _, status = os.waitpid(self._pid, 0)
+            for fd in list(fds):
+                _close(fds, fd)
+            _, status = os.waitpid(pid, 0)
         return os.waitstatus_to_exitcode(status), out, err
-
-    def _close_all(self) -> None:
-        for fd in list(self._fds):
-            _close(self._fds, fd)
+    finally:
+        for fd in list(fds):
+            _close(fds, fd)
 
 
 def _spawn(argv: list[str], env: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> int:
@@ -103,9 +88,7 @@ def _exchange(fds: list[int], in_write: int, stdin: bytes, out_read: int, err_re
     for fd in chunks:
         poll.register(fd, select.POLLIN)
     left = memoryview(stdin)
-    if in_write >= 0 and not stdin:
-        _close(fds, in_write)
-    elif in_write >= 0:
+    if in_write >= 0:
         os.set_blocking(in_write, False)
         poll.register(in_write, select.POLLOUT)
     n_open = len(chunks)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from git_kb.model.section import kbid_text
+from git_kb.model.section import cut_section, kbid_text
 from git_kb.search.query import parse_query
 from git_kb.search.rank import search
 from git_kb.search.score import DEFAULTS
@@ -16,15 +16,15 @@ from git_kb.store.content import read_contents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from git_kb.index.segments import Segments
     from git_kb.index.view import View, ViewDocument, ViewRow
+    from git_kb.model.section import Section
     from git_kb.repo.discover import Place
     from git_kb.search.rank import Hit
     from git_kb.search.score import Parameters
     from git_kb.search.snippet import Snippet
-    from git_kb.store.content import ContentReader
 
     States = Callable[[list[ViewDocument]], dict[str, str]]
 
@@ -66,12 +66,12 @@ class Found:
         row: ViewRow,
         document: ViewDocument,
         also: list[str],
-        content: str | None,
-        snippet: Snippet | None,
         confidence: float,
     ):
         self.hit, self.kbid, self.row, self.document, self.also = hit, kbid, row, document, also
-        self.content, self.snippet, self.confidence = content, snippet, confidence
+        self.confidence = confidence
+        self.content: str | None = None
+        self.snippet: Snippet | None = None
         self.source_state = ""
 
     @property
@@ -98,45 +98,51 @@ def find(
     offset: int = 0,
     parameters: Parameters = DEFAULTS,
     filters: Filters | None = None,
-    reader: ContentReader | None = None,
     states: States | None = None,
+    sources: Mapping[str, bytes] | None = None,
 ) -> Answer:
     """Return the best hits of a query. Raises DamagedSegment.
 
-    reader: one already started, which is used up. states: tells whether their sources are as they were.
+    states: tells whether the hits' sources are as they were. sources: the bytes of those that are, which `states` may fill in;
+    sections are cut from them where they can be, and read from the pool otherwise.
     """
     start = perf_counter()
     query = parse_query(text)
     only = _chosen(view, filters) if filters else None
     result = search(segments, view, query, limit, offset, parameters, only)
-    kbids = [kbid_text(hit.entry_id[:ID_SIZE]) for hit in result.hits]
-    unique = list(dict.fromkeys(kbids))
-
-    def known_origins() -> Iterator[tuple[str, str, str]]:
-        return origins(view, [hit.entry_id for hit in result.hits])
-
-    if reader is not None and unique:
-        contents = reader.read(unique, known_origins)
-    else:
-        contents = read_contents(place, unique, known_origins)
     found = []
-    for hit, kbid in zip(result.hits, kbids, strict=True):
+    for hit in result.hits:
         rows = view.rows_of(hit.entry_id)
         if filters:
             rows = [r for r in rows if filters.takes(view.document(r.doc))] or rows
         if not rows:
             continue
-        document = view.document(rows[0].doc)
         also = [view.document(row.doc).docid for row in rows[1:]]
-        section = contents.get(kbid)
-        content = section.content.decode("utf-8", "replace") if section is not None else None
-        snippet = make_snippet(content, hit.terms) if content is not None else None
         confidence = min(1.0, hit.score / result.best_possible) if result.best_possible else 0.0
-        found.append(Found(hit, kbid, rows[0], document, also, content, snippet, confidence))
+        found.append(Found(hit, kbid_text(hit.entry_id[:ID_SIZE]), rows[0], view.document(rows[0].doc), also, confidence))
     known = states([f.document for f in found]) if states else {}
+    contents = _contents(place, view, found, sources or {})
     for f in found:
         f.source_state = known.get(f.document.source, "")
+        if (section := contents.get(f.kbid)) is not None:
+            f.content = section.content.decode("utf-8", "replace")
+            f.snippet = make_snippet(f.content, f.hit.terms)
     return Answer(found, text, result.total, result.total_is_exact, perf_counter() - start)
+
+
+def _contents(place: Place, view: View, found: list[Found], sources: Mapping[str, bytes]) -> dict[str, Section]:
+    """Return kbid -> section of the hits, from their sources or the pool."""
+    contents = {}
+    for f in found:
+        if (source := sources.get(f.document.source)) is not None:
+            section = cut_section(source, f.row.start, f.row.end, f.row.type or f.document.type, f.kbid)
+            if section is not None:
+                contents[f.kbid] = section
+    unread = [f for f in found if f.kbid not in contents]
+    kbids = list(dict.fromkeys(f.kbid for f in unread))
+    return (
+        {**contents, **read_contents(place, kbids, lambda: origins(view, [f.hit.entry_id for f in unread]))} if kbids else contents
+    )
 
 
 def origins(view: View, entry_ids: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:

@@ -17,7 +17,6 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from itertools import compress
 from math import log
-from operator import add
 
 from git_kb.index.segment import FIELD_NAMES
 from git_kb.search.score import DEFAULTS, Scorer
@@ -314,7 +313,7 @@ class _Search:
             else:
                 impacts = map(postings.impact, ordinals)
             added = map(worth.__getitem__, impacts)
-            bounds = list(map(add, bounds, added)) if bounds else list(added)
+            bounds = list(map(float.__add__, bounds, added)) if bounds else list(added)
             if floor:
                 good = [b + left >= floor for b in bounds]
                 bounds, ordinals = list(compress(bounds, good)), list(compress(ordinals, good))

@@ -1,4 +1,4 @@
-"""Section content for a few hits, by one git process and no git library.
+"""Section content for a few hits: by one git process and no git library.
 
 On the search path.
 """
@@ -6,7 +6,6 @@ On the search path.
 from __future__ import annotations
 
 from git_kb.model.section import DamagedSection, Section, decode_section
-from git_kb.repo.spawn import StartedGit
 from git_kb.store.root import POOL_REF
 
 TYPE_CHECKING = False
@@ -19,60 +18,39 @@ if TYPE_CHECKING:
 def read_contents(
     place: Place, kbids: list[str], origins: Callable[[], Iterable[tuple[str, str, str]]] = lambda: ()
 ) -> dict[str, Section]:
-    """`ContentReader.read`, all at once."""
-    return ContentReader(place).read(kbids, origins) if kbids else {}
+    """Return the sections of these kbids. Those that the pool lacks, or has damaged, are made from their sources, or left out.
+
+    origins: gives (kbid, source, blob) of the documents that have them. Raises BadPool.
+    """
+    found = _read(place, kbids)
+    if len(found) < len(set(kbids)):
+        # The rare case, so it may cost something to see whether it is the whole pool that is amiss.
+        from git_kb.repo.open import open_repository
+        from git_kb.store.again import cut_again
+        from git_kb.store.pool import Pool
+
+        with open_repository(place) as repo:
+            pool = Pool(repo)
+            lacking = {kbid for kbid in kbids if kbid not in found}
+            for kbid in lacking:
+                pool.oid(kbid)
+            wanted = ((source, blob, {kbid}) for kbid, source, blob in origins() if kbid in lacking)
+            for objects in cut_again(repo, wanted):
+                found.update((kbid, decode_section(data, kbid)) for kbid, data in objects.items())
+    return found
 
 
-class ContentReader:
-    """Starts git at once, and reads sections when it is known which: once. To be closed."""
+def _read(place: Place, kbids: list[str]) -> dict[str, Section]:
+    if not kbids:
+        return {}
+    from git_kb.repo.spawn import run_git
 
-    def __init__(self, place: Place):
-        self.place = place
-        self._git: StartedGit | None = _start(place)
-
-    def read(self, kbids: list[str], origins: Callable[[], Iterable[tuple[str, str, str]]] = lambda: ()) -> dict[str, Section]:
-        """Return these sections. Those that the pool lacks, or has damaged, are made from their sources, or left out.
-
-        origins: gives (kbid, source, blob) of the documents that have them. Raises BadPool.
-        """
-        assert self._git is not None
-        git, self._git = self._git, None
-        found = _read(self.place, git, kbids)
-        if len(found) < len(set(kbids)):
-            # The rare case, so it may cost something to see whether it is the whole pool that is amiss.
-            from git_kb.repo.open import open_repository
-            from git_kb.store.again import cut_again
-            from git_kb.store.pool import Pool
-
-            with open_repository(self.place) as repo:
-                pool = Pool(repo)
-                lacking = {kbid for kbid in kbids if kbid not in found}
-                for kbid in lacking:
-                    pool.oid(kbid)
-                wanted = ((source, blob, {kbid}) for kbid, source, blob in origins() if kbid in lacking)
-                for objects in cut_again(repo, wanted):
-                    found.update((kbid, decode_section(data, kbid)) for kbid, data in objects.items())
-        return found
-
-    def close(self) -> None:
-        if self._git is not None:
-            self._git.finish()
-            self._git = None
-
-
-def _start(place: Place) -> StartedGit:
-    return StartedGit(["cat-file", "--batch"], place.git_cwd, place.git_env())
-
-
-def _read(place: Place, git: StartedGit, kbids: list[str]) -> dict[str, Section]:
     names = "".join(f"{POOL_REF}:{kbid[:2]}/{kbid[2:]}\n" for kbid in kbids).encode()
-    status, out, _ = git.finish(names)
+    status, out, _ = run_git(["cat-file", "--batch"], place.git_cwd, names, place.git_env())
     found: dict[str, Section] = {}
     if status != 0:
         # Git stops at an object that it cannot read; the others are asked for one by one.
-        for kbid in kbids if len(kbids) > 1 else []:
-            found.update(_read(place, _start(place), [kbid]))
-        return found
+        return {name: section for kbid in kbids for name, section in _read(place, [kbid]).items()} if len(kbids) > 1 else found
     at = 0
     for kbid in kbids:
         end = out.find(b"\n", at)

@@ -11,7 +11,6 @@ import stat
 
 from git_kb.model.digest import digester
 from git_kb.model.source import path_of_source
-from git_kb.repo.spawn import run_git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +25,8 @@ MAX_SOURCES = 100
 MAX_BYTES = 32 << 20
 
 
-def worktree_states(place: Place, documents: Iterable[ViewDocument]) -> dict[str, str]:
-    """Return source -> CURRENT, CHANGED or GONE in the work tree.
+def worktree_states(place: Place, documents: Iterable[ViewDocument], keep: dict[str, bytes] | None = None) -> dict[str, str]:
+    """Return source -> CURRENT, CHANGED or GONE in the work tree. `keep` takes source -> bytes of files with the blob's id.
 
     URLs, and what is beyond MAX_SOURCES or MAX_BYTES in all, are left out; so is everything without a work tree.
     """
@@ -44,8 +43,10 @@ def worktree_states(place: Place, documents: Iterable[ViewDocument]) -> dict[str
             continue
         if size == NO_FILE:
             states[path] = GONE
-        elif size != LINK and _has_blob(place.work_tree, path, blobs[path][1]):
+        elif size != LINK and (data := _blob_bytes(place.work_tree, path, blobs[path][1])) is not None:
             states[path] = CURRENT
+            if keep is not None:
+                keep[blobs[path][0]] = data
         else:
             states[path] = CHANGED
             other_bytes += [path] if size != LINK else []
@@ -78,23 +79,25 @@ def _on_disk(top: str, path: bytes) -> bytes:
     return os.path.join(os.fsencode(top), path)
 
 
-def _has_blob(top: str, path: bytes, blob: str) -> bool:
-    """Return whether the bytes of a file have that blob id. What cannot be read has not."""
+def _blob_bytes(top: str, path: bytes, blob: str) -> bytes | None:
+    """Return the bytes of a file when they have that blob id."""
     try:
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         fd = os.open(_on_disk(top, path), flags)
         with open(fd, "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError:
-        return False
+        return None
     name: str = digester("sha256" if len(blob) == 64 else "sha1")(b"blob %d\0" % len(data) + data).hexdigest()
-    return name == blob
+    return data if name == blob else None
 
 
 def _kept_off_disk(place: Place, paths: list[bytes]) -> dict[bytes, str]:
     """Return path -> blob in the index, of those paths where git looks at no file: skip-worktree, assume-unchanged."""
     if not paths:
         return {}
+    from git_kb.repo.spawn import run_git
+
     env = place.git_env({"GIT_LITERAL_PATHSPECS": "1"})
     status, out, _ = run_git(["ls-files", "-z", "-v", "-s", "--", *map(os.fsdecode, paths)], place.git_cwd, env=env)
     found: dict[bytes, str] = {}
@@ -110,5 +113,7 @@ def _hash_clean(place: Place, paths: list[bytes]) -> dict[bytes, str]:
     """Return path -> the blob id that `git add` would give it, up to the first file that cannot be read."""
     if not paths:
         return {}
+    from git_kb.repo.spawn import run_git
+
     _, out, _ = run_git(["hash-object", "--", *map(os.fsdecode, paths)], place.git_cwd, env=place.git_env())
     return dict(zip(paths, out.decode().split(), strict=False))
