@@ -170,8 +170,10 @@ class _Source:
 
     def line_start(self, at: int) -> int:
         """Return the byte offset of the line's start, when only blanks stand between it and `at`; else `at`."""
-        start = max(self.data.rfind(b"\n", 0, at), self.data.rfind(b"\r", 0, at)) + 1
-        return at if self.data[start:at].strip(b" \t") else start
+        start = at
+        while start and self.data[start - 1] in b" \t":
+            start -= 1
+        return start if not start or self.data[start - 1] in b"\r\n" else at
 
 
 class _Range(NamedTuple):

@@ -6,6 +6,7 @@ Cutters work on decoded text and give pieces that tile it. Sizes are bytes of UT
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 from unicodedata import category
@@ -83,18 +84,58 @@ def is_blank(text: str, start: int, end: int) -> bool:
 def without_blank_pieces(text: str, pieces: list[Piece]) -> list[Piece]:
     """Return the pieces with blank ones joined to the one before, or, at the start, to the one after."""
     kept: list[Piece] = []
+    # Whether the last one is blank so far: it grows, so it is not looked at again.
+    blank_so_far = False
     for piece in pieces:
-        if kept and is_blank(text, kept[-1].start, kept[-1].end):
+        blank = is_blank(text, piece.start, piece.end)
+        if kept and blank_so_far:
             kept[-1] = piece._replace(start=kept[-1].start)
-        elif kept and is_blank(text, piece.start, piece.end):
+            blank_so_far = blank
+        elif kept and blank:
             kept[-1] = kept[-1]._replace(end=piece.end)
         else:
             kept.append(piece)
+            blank_so_far = blank
     return kept
 
 
 def _pack(text: str, start: int, end: int, levels: Sequence[Cuts], limits: Limits) -> Iterator[tuple[int, int]]:
     """Yield spans that tile the range: units between cuts, joined until they reach the target."""
+    # A unit can be a word: the unit that reaches the target is then looked up, for where a byte is a character that is no more
+    # than a look at offsets.
+    pack = _pack_ascii if text[start:end].isascii() else _pack_any
+    return pack(text, start, end, levels, limits)
+
+
+def _pack_ascii(text: str, start: int, end: int, levels: Sequence[Cuts], limits: Limits) -> Iterator[tuple[int, int]]:
+    """`_pack` for a range in ASCII: the same spans."""
+    ends = [b for _, b in _units(text, start, end, levels[0])]
+    # The part goes from `at`, its next unit from `a`; that unit has number `i`.
+    at, a, i = start, start, 0
+    while i < len(ends):
+        if a - at >= limits.target:
+            yield at, a
+            at = a
+        # All units before this one fit into the part, whose size stays below the target.
+        j = bisect_left(ends, at + limits.target, i)
+        if j == len(ends):
+            break
+        a, b = ends[j - 1] if j > i else a, ends[j]
+        i = j
+        if a > at and b - at > limits.ceiling:
+            yield at, a
+            at = a
+            continue
+        if b - a > limits.ceiling and len(levels) > 1:
+            spans = list(_pack(text, a, b, levels[1:], limits))
+            yield from spans[:-1]
+            at = spans[-1][0]
+        a, i = b, j + 1
+    if at < end:
+        yield at, end
+
+
+def _pack_any(text: str, start: int, end: int, levels: Sequence[Cuts], limits: Limits) -> Iterator[tuple[int, int]]:
     at = start
     size = 0
     for a, b in _units(text, start, end, levels[0]):

@@ -1,6 +1,7 @@
 """Code: a chunk for each definition."""
 
 import importlib
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -142,3 +143,12 @@ def test_pieces_tile(text, type, target):
     assert "".join(text[p.start : p.end] for p in pieces) == text
     if not is_blank(text, 0, len(text)):
         assert not any(is_blank(text, p.start, p.end) for p in pieces)
+
+
+def test_the_start_of_a_line_is_found_without_a_look_at_all_of_it():
+    """A minified file is one line: looking back to its start for each statement took minutes."""
+    source = code._Source("x\n \t" + "var a=1; " * 250_000)
+    begin = time.process_time()
+    assert [source.line_start(at) for at in (0, 1, 2, 4, 5, 13)] == [0, 1, 2, 2, 5, 13]
+    assert all(source.line_start(at) == at for at in range(13, len(source.data), 99))
+    assert time.process_time() - begin < 2

@@ -5,7 +5,19 @@ from itertools import pairwise
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from git_kb.text.plain import FINER, Limits, Piece, cut_lines, cut_plain, is_blank, n_utf8, parts_of, without_blank_pieces
+from git_kb.text import plain
+from git_kb.text.plain import (
+    FINER,
+    Limits,
+    Piece,
+    cut_lines,
+    cut_plain,
+    is_blank,
+    n_utf8,
+    paragraphs,
+    parts_of,
+    without_blank_pieces,
+)
 
 texts = st.text(alphabet=st.sampled_from("ab \t\n\n\r\u0301\u200d\U0001f468\U0001f1e9é中。\u3000\x00\ud83d\udcff"), max_size=400)
 limits = st.tuples(st.integers(4, 40), st.integers(16, 80)).map(lambda t: Limits(min(t), max(t)))
@@ -93,3 +105,27 @@ def test_blank_pieces_go_to_the_one_before_and_at_the_start_to_the_one_after():
     text = " \na\n\nb \n"
     pieces = [Piece(0, 2), Piece(2, 4, ("A",)), Piece(4, 5, ("B",)), Piece(5, 8, ("C",))]
     assert without_blank_pieces(text, pieces) == [Piece(0, 5, ("A",)), Piece(5, 8, ("C",))]
+
+
+ascii_texts = st.text(alphabet=st.sampled_from("ab \t\n\n\r."), max_size=400) | st.lists(
+    st.sampled_from(["a ", "word ", "\n\n", "\n", " " * 30, "z" * 300, "\r\n"]), max_size=60
+).map("".join)
+
+
+@given(ascii_texts, limits)
+@example("z" * 900, Limits(100, 200))
+@example("a " * 100 + "z" * 700 + " a" * 100, Limits(40, 80))
+@example("ab\n\ncd", Limits(2, 2))
+def test_the_short_way_through_ascii_gives_the_same_parts(text, limits):
+    levels = (paragraphs, *FINER)
+    assert list(plain._pack_ascii(text, 0, len(text), levels, limits)) == list(plain._pack_any(text, 0, len(text), levels, limits))
+
+
+def test_a_long_blank_stretch_is_looked_at_once(monkeypatch):
+    """A piece that takes in blank ones is not looked at again from its beginning each time."""
+    seen = []
+    monkeypatch.setattr(plain, "is_blank", lambda text, a, b: seen.append(b - a) or is_blank(text, a, b))
+    for text in ("a" + " " * 100_000 + "b", " " * 100_000 + "b", "a" + " " * 100_000):
+        seen.clear()
+        assert len(cut_plain(text, Limits(400, 800)).pieces) <= 2
+        assert sum(seen) <= 2 * len(text)
