@@ -6,7 +6,7 @@ On the search path.
 from __future__ import annotations
 
 from bisect import bisect_right
-from struct import Struct
+from struct import Struct, error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,7 +142,10 @@ class Tree:
                 return page, n, low
             self._visits[pgno] = self._visits.get(pgno, 0) + 1
             if self._visits[pgno] == MANY_VISITS:
-                self._branches[pgno] = _parse_branch(page, n)
+                try:
+                    self._branches[pgno] = _parse_branch(page, n)
+                except error:
+                    raise BadTree(pgno, "a cell leaves it") from None
             # The child that may hold the key is the last one whose smallest key is not above it.
             at = page[8 + 2 * low] | page[9 + 2 * low] << 8 if low < n else 0
             if low == n or page[at + 6 : at + 6 + (page[at] | page[at + 1] << 8)] != key:

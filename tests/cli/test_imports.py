@@ -18,7 +18,7 @@ FORBIDDEN = {
 OURS = {
     "git_kb", "git_kb.errors",
     "git_kb.cli", "git_kb.cli.main", "git_kb.cli.env", "git_kb.cli.fast",
-    "git_kb.repo", "git_kb.repo.discover", "git_kb.repo.regular", "git_kb.repo.spawn",
+    "git_kb.repo", "git_kb.repo.discover", "git_kb.repo.regular",
     "git_kb.store", "git_kb.store.root", "git_kb.store.stamps", "git_kb.store.viewfile", "git_kb.store.content",
     "git_kb.store.sourcestate", "git_kb.model", "git_kb.model.digest", "git_kb.model.section", "git_kb.model.source",
     "git_kb.index", "git_kb.index.btree", "git_kb.index.pagefile", "git_kb.index.segment", "git_kb.index.segments", "git_kb.index.varint",

@@ -6,6 +6,7 @@ import os
 import pytest
 from kb import CORPUS, Kb
 
+from git_kb.repo import spawn
 from git_kb.repo.open import open_repository
 from git_kb.store import sourcestate
 from git_kb.store.sourcestate import worktree_states
@@ -52,8 +53,11 @@ def agrees_with_status(kb):
 
 def test_current(kb, monkeypatch):
     """A clean work tree costs no git process."""
-    monkeypatch.setattr(sourcestate, "run_git", None)
-    assert states(kb) == dict.fromkeys(CORPUS, "current")
+    place, docs = kb.place(), documents(kb)
+    monkeypatch.setattr(spawn, "run_git", None)
+    keep = {}
+    assert worktree_states(place, docs, keep) == dict.fromkeys(CORPUS, "current")
+    assert keep == {name: text.encode() for name, text in CORPUS.items()}
 
 
 def test_changed_and_gone(kb):
