@@ -19,6 +19,7 @@ from git_kb.model.section import (
     Section,
     canonical_text,
     chunk_ids,
+    cut_section,
     decode_section,
     encode_section,
     kbid_bytes,
@@ -143,3 +144,18 @@ def test_chunk_ids_are_unique_and_abbreviate_their_hash(hashes):
 def test_the_trimmed_set_is_white_space_and_controls():
     white = {c for c in map(chr, range(0x110000)) if c.isspace() or unicodedata.category(c) == "Cc"} | {"\ufeff"}
     assert set(TRIMMED) == white
+
+
+@given(st.text(max_size=30), st.text(max_size=60), st.text(max_size=30))
+def test_a_section_cut_from_its_source_is_the_one_of_its_name(before, text, after):
+    source = (before + text + after).encode()
+    start, end = len(before.encode()), len((before + text).encode())
+    try:
+        section = make_section("text/plain", text)
+    except EmptyContent:
+        assert cut_section(source, start, end, "text/plain", "a" * 26) is None
+        return
+    kbid = section_id(encode_section(section))
+    assert cut_section(source, start, end, "text/plain", kbid) == section
+    assert cut_section(source, start, end, "text/markdown", kbid) is None
+    assert cut_section(b"x" + source, start, end, "text/plain", kbid) in (None, section)
