@@ -168,7 +168,8 @@ def _without_blank(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, i
 # Where text may be cut.
 
 _PARAGRAPH_GAP = re.compile(r"(?:\r\n?|\n)(?:[ \t\f\v]*(?:\r\n?|\n))+")
-_WORD_END = re.compile(r"[ \t]+(?=[^ \t\r\n])|[。！？；](?=[^\r\n])")
+# No look ahead at what follows: blanks before a line's end would be tried from each of them anew.
+_WORD_END = re.compile(r"[ \t]+|[。！？；]")
 
 
 def paragraphs(text: str, start: int, end: int) -> Iterator[int]:
@@ -183,7 +184,10 @@ def lines(text: str, start: int, end: int) -> Iterator[int]:
 
 def words(text: str, start: int, end: int) -> Iterator[int]:
     """Yield where a word begins after blanks, or a sentence of a script without blanks."""
-    return (m.end() for m in _WORD_END.finditer(text, start, end))
+    for m in _WORD_END.finditer(text, start, end):
+        at = m.end()
+        if at < end and text[at] not in "\r\n":
+            yield at
 
 
 def characters(text: str, start: int, end: int) -> Iterator[int]:

@@ -5,7 +5,7 @@ import subprocess
 import zlib
 
 import pytest
-from kb import Kb, git, process
+from kb import Kb, git
 from odd import named_pipe
 
 from git_kb.repo.loose import drop_damaged_loose, read_loose, replace_loose
@@ -202,7 +202,7 @@ def test_a_pool_that_is_none_is_refused_and_nothing_is_written(kb, how):
         if how == "subtree" and args[0] in ("hash-section", "show"):
             continue
         args = [kbid if a == "KBID" else cited if a == "notes.txt#" else a for a in args]
-        done = process(kb.top, *args, stdin=b"more text")
+        done = kb.run(*args, stdin=b"more text")
         assert done.code == 128, (args, done)
         assert f"fatal: the section pool '{POOL_REF}' cannot be used: " in done.err, (args, done)
         assert why in done.err
