@@ -24,7 +24,7 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
     if place.work_tree is None:
         return None
     from git_kb.index.pagefile import DamagedSegment
-    from git_kb.output.hits import more_note, nothing_found, render_hits
+    from git_kb.output.hits import more_note, notes, nothing_found, render_hits
     from git_kb.search.find import find
     from git_kb.store.sourcestate import worktree_states
     from git_kb.store.viewfile import current_view
@@ -41,6 +41,8 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
         answer = find(place, *opened, " ".join(words), limit, states=states, sources=sources)
     except DamagedSegment:
         return None
+    for note in notes(answer):
+        env.warn(note)
     if not answer.found:
         env.note(nothing_found("the work tree", answer.query, opened[0].n_live))
         return 1

@@ -1,10 +1,11 @@
 """git kb search: rank the sections that match.
 
-Words are looked for in any order; "quoted words" must stand together; -word excludes; word* matches
-beginnings. Any text is a valid query. Words that begin with two dashes go behind a '--'. Brings the index up to date
-first when it has to. A hit whose file is no longer what was ingested is marked "(changed since ingest)" or
-"(source gone)"; in JSON, "source_state" is "current", "changed" or "gone", and null where that was not looked at
-(URLs, more than 100 files or 32 MB).
+Words are looked for in any order; "quoted words" must stand together, "with a gap"~3 near each other; -word excludes;
+word* matches beginnings; 'a OR b' asks for one of the two; heading:, body: and code: say where a word has to stand; tag:,
+type:, path:, doc: and tier: choose documents. Any text is a valid query; docs/query-language.md has it all. Words that
+begin with two dashes go behind a '--'. Brings the index up to date first when it has to. A hit whose file is no longer
+what was ingested is marked "(changed since ingest)" or "(source gone)"; in JSON, "source_state" is "current", "changed"
+or "gone", and null where that was not looked at (URLs, more than 100 files or 32 MB).
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.cli.parser import BadArguments
-    from git_kb.output.hits import hits_data, more_note, nothing_found, render_hits
+    from git_kb.output.hits import hits_data, more_note, notes, nothing_found, render_hits
     from git_kb.search.find import Filters, find
     from git_kb.store.freshness import with_fresh_view
     from git_kb.store.staleness import source_states
@@ -64,6 +65,8 @@ def run(args: argparse.Namespace, env: Env) -> int:
         return find(env.place, view, segments, text, args.limit, args.offset, parameters, filters, states=states), view.n_live
 
     answer, n_live = with_fresh_view(env.repo, state, env.hooks("search"), look)
+    for note in notes(answer):
+        env.warn(note)
     if args.json:
         import json
 

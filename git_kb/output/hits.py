@@ -46,6 +46,14 @@ def more_note(answer: Answer, offset: int = 0) -> str:
     return f"{count}; --limit and --offset show them"
 
 
+def notes(answer: Answer) -> list[str]:
+    """Return what the user should know of how the query was understood."""
+    found = [f"in the query: {why}" for why in answer.warnings]
+    if answer.loosened:
+        found.append("nothing holds all that the query requires; these hold some of its words")
+    return found
+
+
 def nothing_found(state: str, query: str, n_searched: int) -> str:
     """Return what to say when there is no hit."""
     return f"nothing found in {state} for '{query}' ({n_searched} section{'s' * (n_searched != 1)} searched)"
@@ -90,6 +98,8 @@ def hits_data(answer: Answer, created: dict[str, str]) -> dict[str, object]:
         "total_is_exact": answer.total_is_exact,
         "query_time_ms": round(answer.time_s * 1000, 3),
         "query": answer.query,
+        "warnings": answer.warnings,
+        "loosened": answer.loosened,
     }
 
 

@@ -32,23 +32,46 @@ ID_SIZE = 16
 
 
 class Filters:
-    """What a hit's document has to be. Empty fields allow all. path: prefix of the source path."""
+    """What a hit's document has to be. Empty arguments allow all.
 
-    __slots__ = ("docid", "path", "tags", "type")
+    path: the source or a directory above it; type: how the MIME type begins; docid: how the docid begins.
+    conditions: further (name, value, negative), as in a query.
+    """
 
-    def __init__(self, tags: tuple[str, ...] = (), type: str = "", path: str = "", docid: str = ""):
-        self.tags, self.type, self.path, self.docid = tags, type, path, docid
+    __slots__ = ("conditions",)
+
+    def __init__(
+        self,
+        tags: tuple[str, ...] = (),
+        type: str = "",
+        path: str = "",
+        docid: str = "",
+        conditions: Iterable[tuple[str, str, bool]] = (),
+    ):
+        given = [*(("tag", tag) for tag in tags), ("type", type), ("path", path), ("doc", docid)]
+        self.conditions = [*((name, value, False) for name, value in given if value), *conditions]
 
     def __bool__(self) -> bool:
-        return bool(self.tags or self.type or self.path or self.docid)
+        return bool(self.conditions)
 
     def takes(self, document: ViewDocument) -> bool:
-        """Return whether the document passes."""
-        return (
-            all(tag in document.tags for tag in self.tags)
-            and (not self.path or document.source == self.path or document.source.startswith(self.path.rstrip("/") + "/"))
-            and (not self.docid or document.docid.startswith(self.docid))
-        )
+        """Return whether a document passes, as far as that does not depend on the section."""
+        return all(_passes(name, value, document) != negative for name, value, negative in self.conditions if name != "type")
+
+    def takes_row(self, document: ViewDocument, row: ViewRow) -> bool:
+        """Return whether a section of a document that passes does so too."""
+        mime = row.type or document.type
+        return all(mime.startswith(value) != negative for name, value, negative in self.conditions if name == "type")
+
+
+def _passes(name: str, value: str, document: ViewDocument) -> bool:
+    if name == "tag":
+        return value in document.tags
+    if name == "tier":
+        return value == document.tier
+    if name == "doc":
+        return document.docid.startswith(value)
+    return document.source == value or document.source.startswith(value.rstrip("/") + "/")
 
 
 class Found:
@@ -81,12 +104,17 @@ class Found:
 
 
 class Answer:
-    """What a search found. time_s: how long it took, without opening the index."""
+    """What a search found. time_s: how long it took, without opening the index.
 
-    __slots__ = ("found", "query", "time_s", "total", "total_is_exact")
+    warnings: what in the query was no syntax. loosened: nothing holds all that the query requires, so these hold some of its words.
+    """
+
+    __slots__ = ("found", "loosened", "query", "time_s", "total", "total_is_exact", "warnings")
 
     def __init__(self, found: list[Found], query: str, total: int, total_is_exact: bool, time_s: float):
         self.found, self.query, self.total, self.total_is_exact, self.time_s = found, query, total, total_is_exact, time_s
+        self.warnings: list[str] = []
+        self.loosened = False
 
 
 def find(
@@ -108,13 +136,17 @@ def find(
     """
     start = perf_counter()
     query = parse_query(text)
+    filters = Filters(conditions=[*(filters.conditions if filters else ()), *query.filters])
     only = _chosen(view, filters) if filters else None
     result = search(segments, view, query, limit, offset, parameters, only)
+    loosened = not result.total and bool(query.root.must)
+    if loosened:
+        result = search(segments, view, query.loosened(), limit, offset, parameters, only)
     found = []
     for hit in result.hits:
         rows = view.rows_of(hit.entry_id)
         if filters:
-            rows = [r for r in rows if filters.takes(view.document(r.doc))] or rows
+            rows = [r for r in rows if filters.takes(d := view.document(r.doc)) and filters.takes_row(d, r)] or rows
         if not rows:
             continue
         also = [view.document(row.doc).docid for row in rows[1:]]
@@ -127,7 +159,9 @@ def find(
         if (section := contents.get(f.kbid)) is not None:
             f.content = section.content.decode("utf-8", "replace")
             f.snippet = make_snippet(f.content, f.hit.terms)
-    return Answer(found, text, result.total, result.total_is_exact, perf_counter() - start)
+    answer = Answer(found, text, result.total, result.total_is_exact, perf_counter() - start)
+    answer.warnings, answer.loosened = query.warnings, loosened and bool(found)
+    return answer
 
 
 def _contents(place: Place, view: View, found: list[Found], sources: Mapping[str, bytes]) -> dict[str, Section]:
@@ -160,6 +194,6 @@ def _chosen(view: View, filters: Filters) -> set[bytes]:
         if filters.takes(document):
             for number in document.rows:
                 row = view.row(number)
-                if not filters.type or (row.type or document.type).startswith(filters.type):
+                if filters.takes_row(document, row):
                     chosen.add(row.entry_id)
     return chosen

@@ -1,4 +1,4 @@
-"""The query language: words, "phrases", -exclusions, prefix*. Any string is a query.
+"""The query language, docs/query-language.md: from a string to what to look for. Any string is a query.
 
 On the search path.
 """
@@ -7,89 +7,302 @@ from __future__ import annotations
 
 from git_kb.text.words import terms, words
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
 OPENING = '"“„«'
 CLOSING = '"”“»'
+FIELDS = {"heading": 0, "body": 1, "code": 2}
+FILTERS = ("tag", "type", "path", "doc", "tier")
+MAX_DEPTH = 20
+MAX_SLOP = 1000
+
+
+class Atom:
+    """Terms that stand in this order in one field, at most `slop` other tokens among them.
+
+    field: a key of FIELDS' values, None for any. prefix: the one term is the beginning of terms.
+    """
+
+    __slots__ = ("field", "prefix", "slop", "terms")
+
+    def __init__(self, terms: Sequence[str], field: int | None = None, slop: int = 0, prefix: bool = False):
+        self.terms, self.field, self.slop, self.prefix = tuple(terms), field, slop, prefix
+
+
+class Group:
+    """Holds where all of `must` hold, nothing of `must_not` does, and, when nothing must, one of `should` does."""
+
+    __slots__ = ("must", "must_not", "should")
+
+    def __init__(self) -> None:
+        self.must: list[Atom | Either] = []
+        self.should: list[Atom] = []
+        self.must_not: list[Atom | Either | Group] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.must or self.should)
+
+    def add(self, other: Group) -> None:
+        """Take over what another group asks for."""
+        self.must += other.must
+        self.should += other.should
+        self.must_not += other.must_not
+
+
+class Either:
+    """Holds where one of its groups does."""
+
+    __slots__ = ("groups",)
+
+    def __init__(self, groups: list[Group]):
+        self.groups = groups
 
 
 class Query:
     """A parsed query.
 
-    weights: term -> how often it was asked for, in order of first use. phrases: terms that must stand next
-    to each other, all of them needed. excluded: terms no hit may hold. prefixes: beginnings of terms.
+    root: what a hit has to hold. filters: (name, value, negative) of what its document has to be. weights: term -> how often it
+    was asked for, in order of first use: what is scored. prefixes: beginnings of further terms to score. warnings: what was
+    taken for words instead of syntax, for the user.
     """
 
-    __slots__ = ("excluded", "phrases", "prefixes", "text", "weights")
+    __slots__ = ("filters", "prefixes", "root", "text", "warnings", "weights")
 
     def __init__(self, text: str):
         self.text = text
+        self.root = Group()
+        self.filters: list[tuple[str, str, bool]] = []
         self.weights: dict[str, int] = {}
-        self.phrases: list[list[str]] = []
-        self.excluded: list[str] = []
         self.prefixes: list[str] = []
+        self.warnings: list[str] = []
 
     def __bool__(self) -> bool:
         """Whether there is anything to look for."""
         return bool(self.weights or self.prefixes)
 
-    def _want(self, found: list[str]) -> None:
-        for term in found:
-            self.weights[term] = self.weights.get(term, 0) + 1
+    def loosened(self) -> Query:
+        """Return the query that asks for the same words and requires none."""
+        query = Query(self.text)
+        query.weights, query.prefixes = self.weights, self.prefixes
+        query.root.must_not = self.root.must_not
+        return query
+
+    @property
+    def excluded(self) -> list[str]:
+        """The terms that no hit may hold."""
+        return [term for node in self.root.must_not for atom in atoms_of(node) for term in atom.terms]
+
+
+def atoms_of(node: Atom | Either | Group) -> Iterator[Atom]:
+    """Yield the atoms below a node that ask for something."""
+    if isinstance(node, Atom):
+        yield node
+    elif isinstance(node, Either):
+        for group in node.groups:
+            yield from atoms_of(group)
+    else:
+        for child in (*node.must, *node.should):
+            yield from atoms_of(child)
 
 
 def parse_query(text: str) -> Query:
     """Return the query a string means. Never fails: what is no syntax is words."""
     query = Query(text)
-    at = 0
-    while at < len(text):
-        char = text[at]
-        if char.isspace():
-            at += 1
-            continue
-        negative = char == "-" and at + 1 < len(text) and (at == 0 or text[at - 1].isspace()) and not text[at + 1].isspace()
-        start = at + 1 if negative else at
-        if text[start] in OPENING:
-            end = _closing(text, start)
-            if end > start:
-                _phrase(query, text[start + 1 : end], negative)
-                at = end + 1
-                continue
-        end = start
-        while end < len(text) and not text[end].isspace():
-            end += 1
-        _word(query, text[start:end], negative)
-        at = end
+    query.root = _Parser(text, query).sequence(0)
+    for atom in atoms_of(query.root):
+        if atom.prefix:
+            query.prefixes += [t for t in atom.terms if t not in query.prefixes]
+        else:
+            for term in atom.terms:
+                query.weights[term] = query.weights.get(term, 0) + 1
     return query
 
 
-def _closing(text: str, start: int) -> int:
-    """Return where the phrase that opens at `start` ends, -1 when it never does."""
-    closing = CLOSING[OPENING.index(text[start])]
-    for at in range(start + 1, len(text)):
-        if text[at] == closing or text[at] == '"':
-            return at
-    return -1
+class _Parser:
+    """One pass over a query string."""
+
+    def __init__(self, text: str, query: Query):
+        self.text, self.query, self.at = text, query, 0
+
+    def sequence(self, depth: int) -> Group:
+        """Read items up to the end, or up to the parenthesis that closes this one."""
+        text = self.text
+        # Groups joined by OR so far; the last one is the one that an OR would follow.
+        chain: list[Group] = []
+        whole = Group()
+        joined = False
+        while self.at < len(text):
+            if text[self.at].isspace():
+                self.at += 1
+                continue
+            if text[self.at] == ")":
+                self.at += 1
+                if depth:
+                    break
+                self._warn("')' closes nothing")
+                continue
+            if self._is_or() and chain:
+                self.at += 2
+                joined = True
+                continue
+            item = self._item(depth)
+            if item is None:
+                continue
+            if joined:
+                chain.append(item)
+                joined = False
+                continue
+            _close(whole, chain)
+            chain = [item]
+        else:
+            if depth:
+                self._warn("'(' is never closed")
+        if joined:
+            self._warn("OR has nothing after it")
+        _close(whole, chain)
+        return whole
+
+    def _is_or(self) -> bool:
+        after = self.text[self.at + 2 : self.at + 3]
+        return self.text.startswith("OR", self.at) and (not after or after.isspace() or after == ")")
+
+    def _item(self, depth: int) -> Group | None:
+        """Read one word, phrase, filter or group. None for what asks for nothing."""
+        text = self.text
+        negative = self._minus()
+        if text[self.at] == "(":
+            return self._parenthesis(depth, negative)
+        start = self.at
+        field = self._field()
+        if isinstance(field, str):
+            value = self._value(depth)
+            self.query.filters.append((field, value, negative))
+            return None
+        found = self._atoms(depth, field, start if field is not None else None, negative)
+        group = Group()
+        for atom, required in found:
+            if negative:
+                group.must_not.append(atom)
+            elif required:
+                group.must.append(atom)
+            else:
+                group.should.append(atom)
+        return group
+
+    def _minus(self) -> bool:
+        """Step over the `-` of an exclusion. `--dry-run` and a lone dash ask for their words."""
+        text, at = self.text, self.at
+        if text[at] != "-" or at + 1 >= len(text) or (at and not text[at - 1].isspace() and text[at - 1] != "("):
+            return False
+        after = text[at + 1]
+        if not (after.isalnum() or after in "_(" or after in OPENING):
+            return False
+        self.at += 1
+        return True
+
+    def _parenthesis(self, depth: int, negative: bool) -> Group | None:
+        self.at += 1
+        if depth >= MAX_DEPTH:
+            self._warn(f"parentheses deeper than {MAX_DEPTH} are passed over")
+            return None
+        inside = self.sequence(depth + 1)
+        if not negative:
+            return inside
+        group = Group()
+        if inside:
+            group.must_not.append(inside)
+        return group
+
+    def _field(self) -> int | str | None:
+        """Step over `name:` when something follows it; returns the field's number or the filter's name."""
+        colon = self.text.find(":", self.at, self.at + 10)
+        name = self.text[self.at : colon] if colon > 0 else ""
+        after = self.text[colon + 1 : colon + 2]
+        if (name not in FIELDS and name not in FILTERS) or not after or after.isspace() or after in "()":
+            return None
+        self.at = colon + 1
+        return FIELDS.get(name, name)
+
+    def _value(self, depth: int) -> str:
+        """Read a filter's value: a word, or what stands in quotes."""
+        end = self._quote_end()
+        if end >= 0:
+            value, self.at = self.text[self.at + 1 : end], end + 1
+            return value
+        return self._word(depth)
+
+    def _atoms(self, depth: int, field: int | None, start: int | None, negative: bool) -> list[tuple[Atom, bool]]:
+        """Return (atom, whether a hit has to hold it) of a word or phrase."""
+        end = self._quote_end()
+        if end >= 0:
+            found, self.at = terms(self.text[self.at + 1 : end]), end + 1
+            slop = self._slop()
+            if len(found) == 1 and field is None and not negative:
+                return [(Atom(found), False)]
+            return [(Atom(found, field, slop), True)] if found else []
+        if self.text[self.at] in OPENING:
+            if CLOSING.find(self.text[self.at]) < 0 or self.text[self.at] == '"':
+                self._warn("a quote is never closed")
+            self.at += 1
+            return []
+        word = self._word(depth)
+        if word.endswith("*") and len(found := words(word)) == 1 and len(found[0]) >= 2:
+            return [(Atom([found[0].casefold()], field, 0, True), field is not None)]
+        found = terms(word)
+        if field is not None or negative:
+            return [(Atom(found, field), True)] if found else []
+        return [(Atom([term]), False) for term in found]
+
+    def _quote_end(self) -> int:
+        """Return where the phrase that opens here ends, -1 when none opens or it never ends."""
+        text, start = self.text, self.at
+        if start >= len(text) or text[start] not in OPENING:
+            return -1
+        closing = CLOSING[OPENING.index(text[start])]
+        for at in range(start + 1, len(text)):
+            if text[at] == closing or text[at] == '"':
+                return at
+        return -1
+
+    def _slop(self) -> int:
+        """Step over `~N` after a phrase."""
+        text = self.text
+        end = self.at + 1
+        while end < len(text) and text[end].isdecimal() and text[end].isascii() and end - self.at <= 6:
+            end += 1
+        if text[self.at : self.at + 1] != "~" or end == self.at + 1:
+            return 0
+        slop, self.at = int(text[self.at + 1 : end]), end
+        return min(slop, MAX_SLOP)
+
+    def _word(self, depth: int) -> str:
+        """Read up to a blank, or, inside a group, up to the parenthesis that ends it."""
+        text, start = self.text, self.at
+        opened = 0
+        while self.at < len(text) and not text[self.at].isspace():
+            char = text[self.at]
+            if char == "(":
+                opened += 1
+            elif char == ")":
+                if depth and not opened:
+                    break
+                opened -= 1
+            self.at += 1
+        return text[start : self.at]
+
+    def _warn(self, why: str) -> None:
+        if why not in self.query.warnings:
+            self.query.warnings.append(why)
 
 
-def _phrase(query: Query, inside: str, negative: bool) -> None:
-    found = terms(inside)
-    if negative:
-        # Excluding a phrase of several terms would need positions of what is not wanted; its words say enough.
-        query.excluded += found
-        return
-    query._want(found)
-    if len(found) > 1:
-        query.phrases.append(found)
-
-
-def _word(query: Query, word: str, negative: bool) -> None:
-    if word.endswith("*") and len(found := words(word)) == 1 and len(found[0]) >= 2 and not negative:
-        query.prefixes.append(found[0].casefold())
-        return
-    # `--dry-run` asks for its words; only a single dash before a letter or digit excludes.
-    if negative and not (word[0].isalnum() or word[0] == "_"):
-        negative = False
-    found = terms(word)
-    if negative:
-        query.excluded += found
-    else:
-        query._want(found)
+def _close(whole: Group, chain: list[Group]) -> None:
+    """Put items into a group: those joined by OR as alternatives, a lone one as it is."""
+    groups = [group for group in chain if group]
+    if len(groups) > 1:
+        whole.must.append(Either(groups))
+        groups = []
+    # What only excludes is no alternative: it excludes from all.
+    for group in (*groups, *(group for group in chain if not group)):
+        whole.add(group)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from git_kb.index.segment import Postings, Segment
     from git_kb.index.segments import Segments
     from git_kb.index.view import View
+    from git_kb.search.match import Check
     from git_kb.search.query import Query
     from git_kb.search.score import Parameters
 
@@ -184,17 +185,23 @@ class _Search:
         # (the most the list can add, weight, postings), the most first.
         self.lists = sorted(((t.weight * self.bounds[p.top], t.weight, p) for t, p in lists), key=lambda row: -row[0])
         self.most = sum(row[0] for row in self.lists)
-        self.banned = _banned(segment, query)
-        self.phrases = query.phrases
-        # What an entry's token string has to hold, one a phrase.
-        self.needles: list[bytes] = []
+        self.root = query.root
+        # Tests that an entry must not pass.
+        self.bans: list[Check] = []
+        if self.root.must or self.root.must_not:
+            from git_kb.search.match import Lists, make_check
+
+            self.found = Lists(segment)
+            self.bans = [ban for node in self.root.must_not if (ban := make_check(node, self.found)) is not None]
+        # What an entry has to pass.
+        self.checks: list[Check] = []
         self.seen: set[int] = set()
         self.n_matching = 0
 
     def run(self) -> tuple[int, bool]:
         """Return (entries that match, whether that is all of them)."""
-        if self.phrases:
-            return self._run_phrases()
+        if self.root.must:
+            return self._run_required()
         total = self._count()
         if self.mask is not None and self.mask.count(1) <= MAX_LISTED:
             self._score_listed(compress(range(self.segment.n_entries), self.mask))
@@ -210,26 +217,35 @@ class _Search:
 
     def _count(self) -> tuple[int, bool]:
         """Return how many entries match, at least, and whether it is exactly so many."""
-        mask, banned = self.mask, self.banned
+        mask = self.mask
         if sum(p.df for _, _, p in self.lists) <= MAX_COUNTED:
-            matching = {o for _, _, p in self.lists for o in p.ordinals} - banned
+            matching = {o for _, _, p in self.lists for o in p.ordinals}
+            if self.bans:
+                matching = {o for o in matching if not self._is_banned(self.segment.token_bytes(o))}
             return (len(matching) if mask is None else sum(map(mask.__getitem__, matching))), True
         most = max(_live_df(p, mask) for _, _, p in self.lists)
-        return max(most - len(banned), 0), len(self.lists) == 1 and not banned
+        if self.bans:
+            from git_kb.search.match import cost
+
+            return max(most - sum(cost(node, self.found) for node in self.root.must_not), 0), False
+        return most, len(self.lists) == 1
+
+    def _is_banned(self, stored: bytes) -> bool:
+        return any(ban(stored) for ban in self.bans)
 
     def _consider(self, ordinal: int) -> bool:
         """Score one entry if it matches. Returns whether it does."""
-        if (self.mask is not None and not self.mask[ordinal]) or ordinal in self.banned:
+        if self.mask is not None and not self.mask[ordinal]:
             return False
-        if self.needles:
-            # A phrase is a substring in UTF-8 as well, and nearly all candidates fail here.
+        if self.checks or self.bans:
+            # Nearly all candidates of a phrase fail here.
             stored = self.segment.token_bytes(ordinal)
-            if not all(needle in stored for needle in self.needles):
+            if not all(check(stored) for check in self.checks) or self._is_banned(stored):
                 return False
         score = self.scorer.score(self.segment.token_strings(ordinal), self.terms)
-        if 0.0 < score >= self.best.floor:
+        if score >= self.best.floor and (score > 0 or self.checks):
             self.best.add(score, self.segment.entry_id(ordinal), self.index, ordinal)
-        return score > 0
+        return score > 0 or bool(self.checks)
 
     def _by_impact(self, weight: float, postings: Postings, n_wanted: int = 1 << 16) -> int:
         """Score entries of one list, best impact first, until none can be good enough or `n_wanted` matched."""
@@ -349,35 +365,33 @@ class _Search:
                 ordinal = data.find(value, ordinal + 1)
         return True
 
-    def _run_phrases(self) -> tuple[int, bool]:
-        required = {term for phrase in self.phrases for term in phrase}
-        lists = {term: self.segment.postings(term) for term in required}
-        present = {term: p for term, p in lists.items() if p is not None}
-        if len(present) < len(lists):
-            return 0, True
-        self.needles = ["".join([present[term].char for term in phrase]).encode() for phrase in self.phrases]
-        order = sorted(present.values(), key=lambda p: p.df)
-        if order[0].df * len(order) * PROBE_US <= len(order) * LANE_US or len(self.lists) > MAX_LANES:
-            listed = list(order[0].ordinals)
-            for postings in order[1:]:
-                impact = postings.impact
-                listed = [o for o in listed if impact(o)]
-            if len(listed) <= MAX_COUNTED // 4:
-                # Few enough to look at all of them, which gives an exact total.
-                for ordinal in listed:
-                    self.n_matching += self._consider(ordinal)
-                return self.n_matching, True
-            self._score_listed(listed)
-            return self.n_matching, False
+    def _run_required(self) -> tuple[int, bool]:
+        from git_kb.search.match import candidates, cost, make_check, present
+
+        for node in self.root.must:
+            check = make_check(node, self.found)
+            if check is None:
+                return 0, True
+            self.checks.append(check)
+        first = min(self.root.must, key=lambda node: cost(node, self.found))
+        n_lists = len(self.root.must)
+        if cost(first, self.found) * n_lists * PROBE_US <= n_lists * LANE_US or len(self.lists) > MAX_LANES:
+            listed = candidates(first, self.found)
+            if len(listed) > MAX_COUNTED:
+                self._score_listed(listed)
+                return self.n_matching, False
+            # Few enough to look at all of them, which gives an exact total.
+            for ordinal in listed:
+                self.n_matching += self._consider(ordinal)
+            return self.n_matching, True
         needed = -1
-        for postings in order:
-            needed &= int.from_bytes(postings.dense().translate(_ANY_MASK), "little")
+        for node in self.root.must:
+            needed &= present(node, self.found)
         complete = self._score_lanes(needed)
         return self.n_matching, complete
 
 
 _BYTE_MASK = bytes([0, 255]) + bytes(254)
-_ANY_MASK = bytes([0]) + b"\xff" * 255
 
 
 def _places(postings: Postings, flags: bytes, n: int) -> Iterable[int]:
@@ -390,15 +404,6 @@ def _places(postings: Postings, flags: bytes, n: int) -> Iterable[int]:
         places.append(postings.at(place))
         place = flags.find(1, place + 1)
     return places
-
-
-def _banned(segment: Segment, query: Query) -> set[int]:
-    banned: set[int] = set()
-    for term in query.excluded:
-        postings = segment.postings(term)
-        if postings is not None:
-            banned.update(postings.ordinals)
-    return banned
 
 
 def _explain(hit: Hit, terms: Sequence[tuple[str, str]]) -> None:

@@ -76,6 +76,7 @@ FILTERS = [
     (Filters(type="text/plain"), {"code2--d.txt"}),
     (Filters(type="text/markdown", path="b.md"), {"b.md"}),
     (Filters(type="image/"), set()),
+    (Filters(conditions=[("path", "code", True), ("type", "text/plain", False)]), {"code2--d.txt"}),
 ]
 
 
@@ -101,6 +102,26 @@ def test_hits_without_their_section_are_still_hits(kb):
 
 def test_phrases_exclusions_and_beginnings(kb):
     assert {f.document.docid for f in look(kb, '"wax again"').found} == {"code2--d.txt"}
-    assert look(kb, '"again wax"').found == []
+    loosened = look(kb, '"again wax"')
+    assert loosened.loosened
+    assert {f.document.docid for f in loosened.found} == {f.document.docid for f in look(kb, "again wax").found}
+    assert look(kb, '"again zzz"').loosened
+    assert not look(kb, '"zzz yyy"').loosened
     assert {f.document.docid for f in look(kb, "wax -honey").found} == {"code--c.py", "code2--d.txt"}
     assert {f.document.docid for f in look(kb, "dron*").found} == {"b.md"}
+
+
+def test_filters_in_the_query(kb):
+    def found(query):
+        return {f.document.docid for f in look(kb, query).found}
+
+    every = found("wax drone again honey")
+    assert found("wax drone again honey path:code") == {d for d in every if d.startswith("code--")}
+    assert found("wax drone again honey -path:code") == {d for d in every if not d.startswith("code--")}
+    assert found("wax drone again honey type:text/plain") == {"code2--d.txt"}
+    assert found("wax drone again honey tag:beta") == {"b.md"}
+    assert found("tag:beta") == set()
+    assert kb.run("search", "(wax").err.startswith("warning: in the query: '(' is never closed\n")
+    assert json.loads(kb.ok("search", "--json", "(wax"))["warnings"]
+    done = kb.run("search", '"again wax"')
+    assert (done.code, done.err) == (0, "warning: nothing holds all that the query requires; these hold some of its words\n")

@@ -4,33 +4,127 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_kb.search.query import parse_query
+from git_kb.search.query import FIELDS, Atom, Either, Group, atoms_of, parse_query
+
+NAMES = {number: name for name, number in FIELDS.items()}
+SYNTAX = [
+    '"',
+    "“",
+    "”",
+    "-",
+    "(",
+    ")",
+    " ",
+    " OR ",
+    "OR",
+    "*",
+    "~2",
+    "~",
+    "heading:",
+    "body:",
+    "code:",
+    "tag:",
+    "path:",
+    "red",
+    "wine",
+    "日本",
+]
 
 
-@given(st.one_of(st.text(), st.text(alphabet='a"-* (“”\t日')))
+def shown(node):
+    """Return a node in the query language, normalised."""
+    if isinstance(node, Atom):
+        text = " ".join(node.terms)
+        text = f"{text}*" if node.prefix else f"<{text}>" + (f"~{node.slop}" if node.slop else "")
+        return text if node.field is None else f"{NAMES[node.field]}:{text}"
+    if isinstance(node, Either):
+        return "(" + " | ".join(map(shown, node.groups)) + ")"
+    parts = [*(f"+{shown(n)}" for n in node.must), *map(shown, node.should), *(f"-{shown(n)}" for n in node.must_not)]
+    return " ".join(parts)
+
+
+@given(st.one_of(st.text(), st.text(alphabet='a"-* (“”\t日:~OR'), st.lists(st.sampled_from(SYNTAX)).map("".join)))
 def test_any_string_is_a_query(text):
     query = parse_query(text)
     assert all(n > 0 for n in query.weights.values())
-    assert all(len(p) > 1 and set(p) <= set(query.weights) for p in query.phrases)
+    atoms = list(atoms_of(query.root))
+    assert {t for a in atoms if not a.prefix for t in a.terms} == set(query.weights)
+    assert {t for a in atoms if a.prefix for t in a.terms} == set(query.prefixes)
+    assert all(a.terms for a in atoms)
+    assert all(value is not None for _, value, _ in query.filters)
+    assert isinstance(query.root, Group)
+    shown(query.root)
+
+
+@given(st.integers(0, 300))
+def test_depth_is_bounded(depth):
+    query = parse_query("(" * depth + "red OR wine" + ")" * depth)
+    assert set(query.weights) == {"red", "wine"}
 
 
 @pytest.mark.parametrize(
-    ("text", "weights", "phrases", "excluded", "prefixes"),
+    ("text", "expected"),
     [
-        ("red red wine", {"red": 2, "wine": 1}, [], [], []),
-        ('"red wine"', {"red": 1, "wine": 1}, [["red", "wine"]], [], []),
-        ("“red wine”", {"red": 1, "wine": 1}, [["red", "wine"]], [], []),
-        ('"red', {"red": 1}, [], [], []),
-        ("wine -red", {"wine": 1}, [], ["red"], []),
-        ("well-known", {"well": 1, "known": 1}, [], [], []),
-        ("--dry-run", {"dri": 1, "run": 1}, [], [], []),
-        ("- red", {"red": 1}, [], [], []),
-        ("Conf*", {}, [], [], ["conf"]),
-        ("*", {}, [], [], []),
-        ("日本語", {"日本": 1, "本語": 1}, [], [], []),
-        ("", {}, [], [], []),
+        ("red red wine", "<red> <red> <wine>"),
+        ('"red wine"', "+<red wine>"),
+        ("“red wine”", "+<red wine>"),
+        ('"red wine"~3 now', "+<red wine>~3 <now>"),
+        ('"red"', "<red>"),
+        ('"red', "<red>"),
+        ("wine -red", "<wine> -<red>"),
+        ('wine -"red one"', "<wine> -<red one>"),
+        ("wine -(red OR white)", "<wine> -+(<red> | <white>)"),
+        ("well-known", "<well> <known>"),
+        ("wine -well-known", "<wine> -<well known>"),
+        ("--dry-run", "<dri> <run>"),
+        ("- red", "<red>"),
+        ("Conf*", "conf*"),
+        ("heading:conf*", "+heading:conf*"),
+        ("*", ""),
+        ("日本語", "<日本> <本語>"),
+        ("", ""),
+        ("red OR wine glass", "+(<red> | <wine>) <glass>"),
+        ("red OR wine OR beer", "+(<red> | <wine> | <beer>)"),
+        ("(red wine)", "<red> <wine>"),
+        ("(red OR wine) glass", "+(<red> | <wine>) <glass>"),
+        ('("red wine" old) OR beer', "+(+<red wine> <old> | <beer>)"),
+        ("red OR -wine", "<red> -<wine>"),
+        ("OR red", "<or> <red>"),
+        ("red OR", "<red>"),
+        ("ORchid", "<orchid> <o> <rchid>"),
+        ("red) wine", "<red> <wine>"),
+        ("call f(x) now", "<call> <f> <x> <now>"),
+        ("(call f(x) OR g)", "+(<f> <x> | <g>) <call>"),
+        ("heading:red", "+heading:<red>"),
+        ('code:"red wine" glass', "+code:<red wine> <glass>"),
+        ("heading: red", "<head> <red>"),
+        ("https://red.wine", "<https> <red> <wine>"),
+        ("-heading:red wine", "<wine> -heading:<red>"),
     ],
 )
-def test_queries(text, weights, phrases, excluded, prefixes):
+def test_queries(text, expected):
+    assert shown(parse_query(text).root) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "filters", "left"),
+    [
+        ("tag:red wine", [("tag", "red", False)], "<wine>"),
+        ('path:"a b/c" wine', [("path", "a b/c", False)], "<wine>"),
+        ("-type:text/x-python wine", [("type", "text/x-python", True)], "<wine>"),
+        ("doc:guide--a.md", [("doc", "guide--a.md", False)], ""),
+        ("(tier:S wine)", [("tier", "S", False)], "<wine>"),
+        ("tag: wine", [], "<tag> <wine>"),
+    ],
+)
+def test_filters(text, filters, left):
     query = parse_query(text)
-    assert (query.weights, query.phrases, query.excluded, query.prefixes) == (weights, phrases, excluded, prefixes)
+    assert query.filters == filters
+    assert shown(query.root) == left
+
+
+@pytest.mark.parametrize("text", ['"red', "(red", "red )", "red OR", "(" * 50 + "red"])
+def test_a_slip_is_told(text):
+    query = parse_query(text)
+    assert query.weights == {"red": 1}
+    assert query.warnings

@@ -13,7 +13,7 @@ from git_kb.index.segment import Segment
 from git_kb.index.segments import Segments
 from git_kb.index.view import View, ViewDocument, ViewRow, encode_view
 from git_kb.search import rank as rank_module
-from git_kb.search.query import parse_query
+from git_kb.search.query import Either, Group, parse_query
 from git_kb.search.rank import search
 from git_kb.search.score import Parameters
 from git_kb.text.fields import fields
@@ -45,6 +45,29 @@ def count(live):
     return sequences, {id_: [Counter(found) for found in three] for id_, three in sequences.items()}
 
 
+def holds(node, sequences):
+    """Say whether an entry, given as the terms of its fields, holds a node of a query."""
+    if isinstance(node, Either):
+        return any(holds(group, sequences) for group in node.groups)
+    if isinstance(node, Group):
+        if any(holds(child, sequences) for child in node.must_not):
+            return False
+        found = [holds(child, sequences) for child in node.must or node.should]
+        return all(found) if node.must else any(found)
+    fields_there = sequences if node.field is None else [sequences[node.field]]
+    return any(stand_near(list(node.terms), node.slop, there) for there in fields_there)
+
+
+def stand_near(wanted, slop, there):
+    for start in range(len(there)):
+        window = there[start : start + len(wanted) + slop]
+        if window[0] == wanted[0]:
+            rest = iter(window[1:] if slop else window[1 : len(wanted)])
+            if all(any(term == other for other in rest) for term in wanted[1:]) and (slop or window == wanted):
+                return True
+    return False
+
+
 def brute_force(live, query, parameters, known=None):
     """Score every entry by the formula, from its text. Return [(score, entry id)] of all matches, in order."""
     sequences, counted = known or count(live)
@@ -55,9 +78,9 @@ def brute_force(live, query, parameters, known=None):
     mean = [sum(sum(c[f].values()) for c in counted.values()) / n for f in range(3)]
     scored = []
     for id_, c in counted.items():
-        if any(term in c[f] for term in query.excluded for f in range(3)):
+        if any(holds(node, sequences[id_]) for node in query.root.must_not):
             continue
-        if not all(any(s[i : i + len(p)] == p for s in sequences[id_] for i in range(len(s))) for p in query.phrases):
+        if not all(holds(node, sequences[id_]) for node in query.root.must):
             continue
         score, matches = 0.0, False
         for term, qtf in query.weights.items():
@@ -95,9 +118,18 @@ weighted = st.sampled_from([w for i, w in enumerate(VOCABULARY) for _ in range(l
 contents = st.lists(weighted, min_size=1, max_size=15).map(" ".join)
 fenced = st.one_of(contents, st.tuples(contents, contents).map("\n```\n".join))
 made = st.lists(st.builds(make_entry, weighted, fenced), max_size=14)
+phrase = st.lists(weighted, min_size=1, max_size=3).map(lambda w: '"' + " ".join(w) + '"')
 queries = st.lists(
     st.one_of(
-        weighted, weighted.map("-".__add__), st.lists(weighted, min_size=1, max_size=2).map(lambda w: '"' + " ".join(w) + '"')
+        weighted,
+        weighted.map("-".__add__),
+        phrase,
+        st.tuples(phrase, st.integers(1, 4)).map(lambda p: f"{p[0]}~{p[1]}"),
+        phrase.map("-".__add__),
+        st.tuples(st.sampled_from(["heading:", "body:", "code:", "-code:"]), weighted | phrase).map("".join),
+        st.lists(weighted | phrase, min_size=2, max_size=3).map(" OR ".join),
+        st.lists(weighted | phrase, min_size=2, max_size=3).map(lambda w: f"({' OR '.join(w)})"),
+        st.lists(weighted | phrase, min_size=2, max_size=3).map(lambda w: f"-({' '.join(w)})"),
     ),
     max_size=5,
 )
@@ -153,6 +185,11 @@ def mixed_queries(names):
         f'"{names[1]} {names[0]}" {names[2]}',
     ]
     for n in range(1, 6):
+        found += [
+            f"({names[n]} OR {names[-n]}) {names[0]}",
+            f"heading:{names[n]} {names[1]}",
+            f'"{names[0]} {names[n]}"~{n} -{names[7]}',
+        ]
         found += [" ".join(rng.sample(names[:20], n)), " ".join(rng.sample(names, n)), f"{names[n]} {names[-n]} -{names[n + 3]}"]
     return found
 

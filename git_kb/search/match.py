@@ -1,0 +1,162 @@
+"""Does an entry hold what a query requires? And which entries of a segment may?
+
+An entry is looked at as its token string in UTF-8, as it is stored: a phrase is a substring of it.
+
+On the search path.
+"""
+
+from __future__ import annotations
+
+from git_kb.search.query import Atom, Either
+from git_kb.text.words import FIELDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from git_kb.index.segment import Postings, Segment
+    from git_kb.search.query import Group
+
+    Node = Atom | Either | Group
+    # Takes a token string as stored.
+    Check = Callable[[bytes], bool]
+
+# A beginning that more terms than this share is looked for in the first ones alone.
+MAX_BEGINNINGS = 2000
+SEPARATOR = FIELDS.encode()
+_ANY_MASK = bytes([0]) + b"\xff" * 255
+
+
+class Lists:
+    """Posting lists of one segment, each read once."""
+
+    def __init__(self, segment: Segment):
+        self.segment, self.n_entries = segment, segment.n_entries
+        self._known: dict[str, Postings | None] = {}
+        self._beginnings: dict[str, list[Postings]] = {}
+
+    def term(self, name: str) -> Postings | None:
+        """Return the postings of a term."""
+        if name not in self._known:
+            self._known[name] = self.segment.postings(name)
+        return self._known[name]
+
+    def alternatives(self, atom: Atom) -> list[list[Postings]]:
+        """Return, for each term of an atom, the lists of which one has to hold; an empty one where none can."""
+        if not atom.prefix:
+            return [[p] if (p := self.term(term)) is not None else [] for term in atom.terms]
+        (beginning,) = atom.terms
+        if beginning not in self._beginnings:
+            found = (self.term(name) for name in self.segment.prefix_terms(beginning, MAX_BEGINNINGS))
+            self._beginnings[beginning] = [p for p in found if p is not None]
+        return [self._beginnings[beginning]]
+
+
+def make_check(node: Node, lists: Lists) -> Check | None:
+    """Return the test of whether an entry holds a node, None when no entry of the segment does."""
+    if isinstance(node, Atom):
+        return _atom_check(node, lists)
+    if isinstance(node, Either):
+        found = [check for group in node.groups if (check := make_check(group, lists)) is not None]
+        return _any_of(found) if found else None
+    must = [make_check(child, lists) for child in node.must]
+    if None in must:
+        return None
+    bans = [ban for child in node.must_not if (ban := make_check(child, lists)) is not None]
+    checks = [check for check in must if check is not None]
+    if not node.must:
+        should = [check for atom in node.should if (check := make_check(atom, lists)) is not None]
+        if not should:
+            return None
+        checks = [_any_of(should)]
+    return lambda stored: all(check(stored) for check in checks) and not any(ban(stored) for ban in bans)
+
+
+def _any_of(checks: list[Check]) -> Check:
+    return checks[0] if len(checks) == 1 else lambda stored: any(check(stored) for check in checks)
+
+
+def _atom_check(atom: Atom, lists: Lists) -> Check | None:
+    alternatives = lists.alternatives(atom)
+    if not all(alternatives):
+        return None
+    if atom.slop and len(atom.terms) > 1:
+        chars = [found[0].char for found in alternatives]
+        return _in_fields(atom.field, lambda field: _stand_near(field.decode("utf-8", "replace"), chars, atom.slop))
+    if atom.prefix:
+        needles = [p.char.encode() for p in alternatives[0]]
+        return _in_fields(atom.field, lambda field: any(needle in field for needle in needles))
+    needle = "".join([found[0].char for found in alternatives]).encode()
+    return _holds(needle, atom.field)
+
+
+def _holds(needle: bytes, field: int | None) -> Check:
+    if field is None:
+        return lambda stored: needle in stored
+    return lambda stored: needle in stored.split(SEPARATOR)[field]
+
+
+def _in_fields(field: int | None, check: Check) -> Check:
+    """Return a check of one field, or of each until one passes."""
+    if field is None:
+        return lambda stored: any(check(part) for part in stored.split(SEPARATOR))
+    return lambda stored: check(stored.split(SEPARATOR)[field])
+
+
+def _stand_near(string: str, chars: list[str], slop: int) -> bool:
+    """Return whether the characters stand in order within a stretch of their number and `slop` more."""
+    start = string.find(chars[0])
+    while start >= 0:
+        at = start
+        for char in chars[1:]:
+            at = string.find(char, at + 1, start + len(chars) + slop)
+            if at < 0:
+                break
+        else:
+            return True
+        start = string.find(chars[0], start + 1)
+    return False
+
+
+def cost(node: Node, lists: Lists) -> int:
+    """Return how many entries `candidates` may return."""
+    if isinstance(node, Atom):
+        return min(sum(p.df for p in found) for found in lists.alternatives(node))
+    if isinstance(node, Either):
+        return sum(cost(group, lists) for group in node.groups)
+    if node.must:
+        return min(cost(child, lists) for child in node.must)
+    return sum(cost(atom, lists) for atom in node.should)
+
+
+def candidates(node: Node, lists: Lists) -> set[int]:
+    """Return ordinals among which are all entries that hold the node."""
+    if isinstance(node, Atom):
+        order = sorted(lists.alternatives(node), key=lambda found: sum(p.df for p in found))
+        listed = {o for postings in order[0] for o in postings.ordinals}
+        for found in order[1:]:
+            listed = {o for o in listed if any(p.impact(o) for p in found)}
+        return listed
+    if isinstance(node, Either):
+        return set().union(*[candidates(group, lists) for group in node.groups])
+    if node.must:
+        return candidates(min(node.must, key=lambda child: cost(child, lists)), lists)
+    return set().union(*[candidates(atom, lists) for atom in node.should])
+
+
+def present(node: Node, lists: Lists) -> int:
+    """Return the same as `candidates` as one long integer, little-endian: byte `ordinal` is 255 for those, else 0."""
+    if isinstance(node, Atom):
+        both = -1
+        for found in lists.alternatives(node):
+            one = 0
+            for postings in found:
+                one |= int.from_bytes(postings.dense().translate(_ANY_MASK), "little")
+            both &= one
+        return both
+    children: list[Node] = [*node.groups] if isinstance(node, Either) else [*(node.must or node.should)]
+    every = not isinstance(node, Either) and bool(node.must)
+    result = -1 if every else 0
+    for child in children:
+        result = result & present(child, lists) if every else result | present(child, lists)
+    return result
