@@ -69,8 +69,9 @@ def test_no_verb_is_left_out():
     assert set(ARGUMENTS) == set(COMMANDS)
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("args", LINES, ids=" ".join)
+@pytest.mark.parametrize(
+    ("args", "unbuffered"), [*((line, "") for line in LINES), (["status"], "1"), (["cat-section", "-p", "KBID"], "1")]
+)
 def test_full_streams(kb, args, unbuffered):
     args = [kb.ok("ls-sections", "--format", "{kbid}").split()[0] if a == "KBID" else a for a in args]
     environ = {"PYTHONUNBUFFERED": unbuffered}

@@ -29,22 +29,23 @@ def forget_pool(kb):
     kb.git("gc", "-q", "--prune=now")
 
 
-def answers(kb, **environ):
-    """Return what each reading command says, and the warnings."""
+def answers(kb, obey=True, **environ):
+    """Return what each reading command says, and the warnings. `obey`: as its own process, which permission bits hold for."""
     cited = kb.ok("ls-sections", "--format", "{citation}").split()[2]
     said = []
     for args in (["search", "syrup"], ["search", "--at", "HEAD", "syrup"], ["query", "feed colony"], ["show", cited, "notes.txt"]):
-        done = process(kb.top, *args, obey=True, **environ)
+        done = process(kb.top, *args, obey=True, **environ) if obey else kb.run(*args)
         assert done.code == 0, (args, done)
         said.append((done.out, done.err))
     return [out for out, _ in said], [err for _, err in said]
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("indexed", [True, False])
-@pytest.mark.parametrize("pooled", [True, False])
+@pytest.mark.parametrize(
+    ("pooled", "indexed", "backend"),
+    [(True, False, "libgit2"), (False, True, "libgit2"), (False, False, "libgit2"), (False, False, "dulwich")],
+)
 def test_readers_answer_whatever_is_missing(kb, pooled, indexed, backend):
-    wanted, _ = answers(kb)
+    wanted, _ = answers(kb, obey=False)
     if not indexed:
         shutil.rmtree(kb.path(".git/kb"))
     if not pooled:
@@ -55,8 +56,7 @@ def test_readers_answer_whatever_is_missing(kb, pooled, indexed, backend):
     assert found == wanted
     assert all("Traceback" not in err for err in said)
     assert ("it is made in memory" in said[0]) != indexed
-    assert process(kb.top, "status", obey=True).code == 0
-    for args in (["ingest"], ["index", "--rebuild"], ["hash-section", "-w", "--stdin"]):
+    for args in (["ingest"], ["hash-section", "-w", "--stdin"]):
         done = process(kb.top, *args, stdin=b"text", obey=True, GIT_KB_BACKEND=backend)
         assert done.code == 128
         assert done.err.startswith("fatal: cannot write '")
@@ -67,7 +67,7 @@ def test_readers_answer_whatever_is_missing(kb, pooled, indexed, backend):
 @pytest.mark.parametrize("closed", ["objects", "refs"])
 def test_where_only_the_cache_may_be_written(kb, closed, backend):
     """The index could be stored, the sections that it needs could not."""
-    wanted, _ = answers(kb)
+    wanted, _ = answers(kb, obey=False)
     shutil.rmtree(kb.path(".git/kb"))
     forget_pool(kb)
     # The pool's own directory is not there any more.
