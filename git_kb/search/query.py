@@ -15,20 +15,31 @@ OPENING = '"“„«'
 CLOSING = '"”“»'
 FIELDS = {"heading": 0, "body": 1, "code": 2}
 FILTERS = ("tag", "type", "path", "doc", "tier")
+# Function words: in a query of other words they say nothing, and would only favour text that has many of them.
+_FUNCTION_WORDS = (
+    "a about also am an and any are as at be been being between both but by can could did do does for from had has "
+    "have he her his how i if in into is it its me might many more most much must my no not of on or other our over shall "
+    "she should so some such than that the their them then there these they this those to under us was we were "
+    "what when where which who whom whose why will with would you your"
+)
+STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
+# A query of more words than this is prose, and quotes in it are no demand.
+MAX_TERSE = 8
 MAX_DEPTH = 20
 MAX_SLOP = 1000
+PUNCTUATION = "?!.,;:'()"
 
 
 class Atom:
     """Terms that stand in this order in one field, at most `slop` other tokens among them.
 
-    field: a key of FIELDS' values, None for any. prefix: the one term is the beginning of terms.
+    field: one of FIELDS' values, None for any. prefix: the one term is the beginning of terms. stop: it is a bare function word.
     """
 
-    __slots__ = ("field", "prefix", "slop", "terms")
+    __slots__ = ("field", "prefix", "slop", "stop", "terms")
 
-    def __init__(self, terms: Sequence[str], field: int | None = None, slop: int = 0, prefix: bool = False):
-        self.terms, self.field, self.slop, self.prefix = tuple(terms), field, slop, prefix
+    def __init__(self, terms: Sequence[str], field: int | None = None, slop: int = 0, prefix: bool = False, stop: bool = False):
+        self.terms, self.field, self.slop, self.prefix, self.stop = tuple(terms), field, slop, prefix, stop
 
 
 class Group:
@@ -110,7 +121,13 @@ def atoms_of(node: Atom | Either | Group) -> Iterator[Atom]:
 def parse_query(text: str) -> Query:
     """Return the query a string means. Never fails: what is no syntax is words."""
     query = Query(text)
-    query.root = _Parser(text, query).sequence(0)
+    query.root = root = _Parser(text, query).sequence(0)
+    if len(root.should) > MAX_TERSE:
+        prose = [node for node in root.must if isinstance(node, Atom) and node.field is None]
+        root.should += prose
+        root.must = [node for node in root.must if node not in prose]
+    if any(not atom.stop for atom in atoms_of(root)):
+        root.should = [atom for atom in root.should if not atom.stop]
     for atom in atoms_of(query.root):
         if atom.prefix:
             query.prefixes += [t for t in atom.terms if t not in query.prefixes]
@@ -253,7 +270,7 @@ class _Parser:
         found = terms(word)
         if field is not None or negative:
             return [(Atom(found, field), True)] if found else []
-        return [(Atom([term]), False) for term in found]
+        return [(Atom([term], stop=word.casefold().strip(PUNCTUATION) in STOP_WORDS), False) for term in found]
 
     def _quote_end(self) -> int:
         """Return where the phrase that opens here ends, -1 when none opens or it never ends."""

@@ -1,12 +1,13 @@
 """The words of a question that name something."""
 
-from git_kb.search.question import QUESTION_WORDS, content_terms, content_words
+from git_kb.search.query import STOP_WORDS
+from git_kb.search.question import content_terms, content_words
 
 
 def test_content_words():
     assert list(content_words("How do I feed the Colony?")) == ["feed", "Colony"]
     assert content_words("what is it") == {}
-    assert "who" in QUESTION_WORDS
+    assert "who" in STOP_WORDS
 
 
 def test_an_excluded_word_is_not_asked_for():
