@@ -80,7 +80,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         if note := more_note(answer, args.offset):
             env.note(note)
         return 0
-    env.note(nothing_found(str(state), answer.query, n_live))
+    env.note(nothing_found(str(state), answer.query, n_live, answer.total))
     return 1
 
 

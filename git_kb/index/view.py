@@ -93,6 +93,7 @@ class View:
         "n_missing",
         "n_rows",
         "segment_names",
+        "skipped",
         "tokens",
     )
 
@@ -117,6 +118,9 @@ class View:
             self._order = self.file.area("order")[0]
             self._documents = self.file.area("documents")[0]
             self._strings = self.file.area("strings")
+            skipped = str(self.file.read_area("skipped"), "utf-8", "surrogatepass")
+            # What to say of the manifests that cannot be used.
+            self.skipped = skipped.split("\0") if skipped else []
             self.segment_names, self._masks = self._read_masks()
         except BaseException:
             self.file.close()
@@ -210,8 +214,13 @@ class View:
         self.file.close()
 
 
-def encode_view(key: bytes, documents: Iterable[tuple[ViewDocument, list[ViewRow]]], segments: Segments) -> bytearray:
-    """Return the bytes of a view. Documents in order of file name, each with its rows in order."""
+def encode_view(
+    key: bytes, documents: Iterable[tuple[ViewDocument, list[ViewRow]]], segments: Segments, skipped: Iterable[str] = ()
+) -> bytearray:
+    """Return the bytes of a view. Documents in order of file name, each with its rows in order.
+
+    skipped: messages about manifests that cannot be used; looked at when the documents have been.
+    """
     from array import array
 
     strings = bytearray()
@@ -248,6 +257,7 @@ def encode_view(key: bytes, documents: Iterable[tuple[ViewDocument, list[ViewRow
         ("rows", rows),
         ("order", little_endian(order)),
         ("strings", strings),
+        ("skipped", "\0".join([message.replace("\0", " ") for message in skipped]).encode("utf-8", "surrogatepass")),
         ("masknames", names),
         ("masks", masks),
     ]
@@ -287,7 +297,7 @@ def refit_view(view: View, segments: Segments) -> bytearray:
     ids = {bytes(view.file.read(row_at + i * ROW.size, ENTRY_SIZE)) for i in range(n)}
     masks, names, tokens, n_found = _masks(ids, segments)
     stats = STATS.pack(n_found, n, view.n_documents, len(ids) - n_found, *tokens)
-    kept = {name: bytes(view.file.read_area(name)) for name in ("documents", "rows", "order", "strings")}
+    kept = {name: bytes(view.file.read_area(name)) for name in ("documents", "rows", "order", "strings", "skipped")}
     areas = [("key", view.key), ("stats", stats), *kept.items(), ("masknames", names), ("masks", masks)]
     return encode_pagefile(MAGIC, GENERATION, areas)
 

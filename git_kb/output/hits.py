@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from git_kb.search.find import Answer, Found
     from git_kb.search.snippet import Snippet
 
+MAX_ECHO = 200
 BOLD, PATH, DIM, RESET = "\x1b[1;31m", "\x1b[35m", "\x1b[2m", "\x1b[m"
 
 
@@ -54,8 +55,11 @@ def notes(answer: Answer) -> list[str]:
     return found
 
 
-def nothing_found(state: str, query: str, n_searched: int) -> str:
-    """Return what to say when there is no hit."""
+def nothing_found(state: str, query: str, n_searched: int, total: int = 0) -> str:
+    """Return what to say when there is no hit. total: how many there are before the offset."""
+    query = query if len(query) <= MAX_ECHO else query[:MAX_ECHO] + "…"
+    if total:
+        return f"no more hits in {state} for '{query}': there are {total}"
     return f"nothing found in {state} for '{query}' ({n_searched} section{'s' * (n_searched != 1)} searched)"
 
 

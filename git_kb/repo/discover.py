@@ -235,6 +235,10 @@ def _is_plain_config(config: bytes) -> bool:
     if len(config) == MAX_CONFIG:
         return False
     for line in config.lower().splitlines():
+        # What does not look like configuration makes git stop.
+        start = line.lstrip()[:1]
+        if start and not (start.isalpha() or start in b"#;" or (start == b"[" and b"]" in line)):
+            return False
         if any(word in line for word in UNUSUAL) or any(word in line and line.strip() != usual for word, usual in USUAL.items()):
             return False
     return True

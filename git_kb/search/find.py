@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     States = Callable[[list[ViewDocument]], dict[str, str]]
 
 ID_SIZE = 16
+# Of a hit that stands in many documents, the sources of so many are looked at.
+MAX_PLACES = 5
+# As in store/sourcestate.py, which knows more than a search needs.
+CURRENT = "current"
 
 
 class Filters:
@@ -75,27 +79,27 @@ def _passes(name: str, value: str, document: ViewDocument) -> bool:
 
 
 class Found:
-    """One hit: where it stands (the first document that has it), what it says. `also`: further documents' ids.
+    """One hit: where it stands, what it says. `also`: further documents' ids.
 
-    source_state: whether the document is as its source is (store/sourcestate.py), "" when that was not looked at.
+    placed: all rows that have it, each with its document. row, document: the one shown, the first whose source is as it was
+    ingested, else the first. source_state: whether that is so (store/sourcestate.py), "" when that was not looked at.
     """
 
-    __slots__ = ("also", "confidence", "content", "document", "hit", "kbid", "row", "snippet", "source_state")
+    __slots__ = ("also", "confidence", "content", "document", "hit", "kbid", "placed", "row", "snippet", "source_state")
 
-    def __init__(
-        self,
-        hit: Hit,
-        kbid: str,
-        row: ViewRow,
-        document: ViewDocument,
-        also: list[str],
-        confidence: float,
-    ):
-        self.hit, self.kbid, self.row, self.document, self.also = hit, kbid, row, document, also
-        self.confidence = confidence
+    def __init__(self, hit: Hit, kbid: str, placed: list[tuple[ViewRow, ViewDocument]], confidence: float):
+        self.hit, self.kbid, self.placed, self.confidence = hit, kbid, placed, confidence
         self.content: str | None = None
         self.snippet: Snippet | None = None
-        self.source_state = ""
+        self.choose({})
+
+    def choose(self, states: Mapping[str, str]) -> None:
+        """Choose what to show, given what is known of sources."""
+        current = (i for i, (_, document) in enumerate(self.placed) if states.get(document.source) == CURRENT)
+        chosen = next(current, 0)
+        self.row, self.document = self.placed[chosen]
+        self.also = [document.docid for i, (_, document) in enumerate(self.placed) if i != chosen]
+        self.source_state = states.get(self.document.source, "")
 
     @property
     def citation(self) -> str:
@@ -147,15 +151,15 @@ def find(
         rows = view.rows_of(hit.entry_id)
         if filters:
             rows = [r for r in rows if filters.takes(d := view.document(r.doc)) and filters.takes_row(d, r)] or rows
-        if not rows:
-            continue
-        also = [view.document(row.doc).docid for row in rows[1:]]
-        confidence = min(1.0, hit.score / result.best_possible) if result.best_possible else 0.0
-        found.append(Found(hit, kbid_text(hit.entry_id[:ID_SIZE]), rows[0], view.document(rows[0].doc), also, confidence))
-    known = states([f.document for f in found]) if states else {}
+        if rows:
+            confidence = min(1.0, hit.score / result.best_possible) if result.best_possible else 0.0
+            placed = [(row, view.document(row.doc)) for row in rows]
+            found.append(Found(hit, kbid_text(hit.entry_id[:ID_SIZE]), placed, confidence))
+    known = states([document for f in found for _, document in f.placed[:MAX_PLACES]]) if states else {}
+    for f in found:
+        f.choose(known)
     contents = _contents(place, view, found, sources or {})
     for f in found:
-        f.source_state = known.get(f.document.source, "")
         if (section := contents.get(f.kbid)) is not None:
             f.content = section.content.decode("utf-8", "replace")
             f.snippet = make_snippet(f.content, f.hit.terms)

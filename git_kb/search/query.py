@@ -254,7 +254,10 @@ class _Parser:
         """Return (atom, whether a hit has to hold it) of a word or phrase."""
         end = self._quote_end()
         if end >= 0:
-            found, self.at = terms(self.text[self.at + 1 : end]), end + 1
+            inside, self.at = self.text[self.at + 1 : end], end + 1
+            found = terms(inside)
+            if "*" in inside:
+                self._warn("'*' means nothing inside quotes")
             slop = self._slop()
             if len(found) == 1 and field is None and not negative:
                 return [(Atom(found), False)]
@@ -267,6 +270,8 @@ class _Parser:
         word = self._word(depth)
         if word.endswith("*") and len(found := words(word)) == 1 and len(found[0]) >= 2:
             return [(Atom([found[0].casefold()], field, 0, True), field is not None)]
+        if word.endswith("*") and len(found := words(word)) == 1:
+            self._warn("'*' needs two letters before it")
         found = terms(word)
         if field is not None or negative:
             return [(Atom(found, field), True)] if found else []

@@ -129,6 +129,11 @@ def search(
             n_here, complete = _Search(segment, index, lists, query, mask, scorer, best).run()
             total += n_here
             exact = exact and complete
+    n_best = len(best.rows)
+    if n_best < best.size:
+        # Nothing was good enough to leave others out.
+        total, exact = n_best, True
+    total = max(total, n_best)
     hits = []
     for score, entry_id, index, ordinal in best.rows[offset : offset + limit]:
         hit = Hit(-score, entry_id, opened[index], ordinal)

@@ -89,6 +89,8 @@ def fresh_view(repo: Repository, state: StateName, hooks: Hooks, rebuild: bool =
     if old is None or old.key != documents.key or not old.fits(segments) or old.n_missing or segments.damaged:
         with paused_collector():
             segments, old = _bring_up_to_date(repo, documents, old, segments, hooks, path)
+    for message in old.skipped:
+        hooks.warn(message)
     return old, segments
 
 
@@ -153,9 +155,13 @@ def read_view(repo: Repository, state: StateName, hooks: Hooks) -> tuple[View, S
         hooks.warn(f"'{odd}' is {what}; the next search moves it aside")
     segments = Segments.open(repo.place.kb_dir)
     old = _open_view(path)
-    if old is not None and old.key == documents.key and old.fits(segments):
-        return old, segments
-    return View.over(path, encode_view(documents.key, _view_documents(documents, old, hooks), segments)), segments
+    if old is None or old.key != documents.key or not old.fits(segments):
+        skipped: list[str] = []
+        listed = _view_documents(documents, old, skipped.append)
+        old = View.over(path, encode_view(documents.key, listed, segments, skipped))
+    for message in old.skipped:
+        hooks.warn(message)
+    return old, segments
 
 
 def view_path(repo: Repository, state: StateName, documents: Documents) -> str:
@@ -201,10 +207,11 @@ def _bring_up_to_date(
     repo: Repository, documents: Documents, old: View | None, segments: Segments, hooks: Hooks, path: str
 ) -> tuple[Segments, View]:
     """Return (segments, view) for the documents, making and storing what is missing."""
+    skipped: list[str] = []
     if old is not None and old.key == documents.key:
         wanted = headings_of_view(old)
     else:
-        listed = list(_view_documents(documents, old, hooks))
+        listed = list(_view_documents(documents, old, skipped.append))
         wanted = _headings_of_rows(listed)
     missing = segments.missing(wanted)
     extra: list[Segment] = []
@@ -212,7 +219,10 @@ def _bring_up_to_date(
         headings = {id_: wanted[id_] for id_ in missing}
         segments, extra = _index(repo, headings, segments, documents, hooks)
     shown = Segments(segments.kb_dir, [*segments.segments, *extra], [])
-    data = refit_view(old, shown) if old is not None and old.key == documents.key else encode_view(documents.key, listed, shown)
+    if old is not None and old.key == documents.key:
+        data = refit_view(old, shown)
+    else:
+        data = encode_view(documents.key, listed, shown, skipped)
     if extra:
         return shown, View.over(path, data)
     try:
@@ -223,16 +233,18 @@ def _bring_up_to_date(
         return shown, View.over(path, data)
 
 
-def _view_documents(documents: Documents, old: View | None, hooks: Hooks) -> Iterator[tuple[ViewDocument, list[ViewRow]]]:
-    """Yield each document with its rows, in order of file name.
+def _view_documents(
+    documents: Documents, old: View | None, skip: Callable[[str], None]
+) -> Iterator[tuple[ViewDocument, list[ViewRow]]]:
+    """Yield each document with its rows, in order of file name: unchanged ones from the old view, others from their manifests.
 
-    unchanged ones from the old view, others from their manifests.
+    skip: takes a message about a manifest that cannot be used.
     """
     known = {}
     if old is not None:
         known = {d.name: d for d in old.documents() if documents.stamps.get(d.name) == d.stamp}
     changed = [name for name in documents.stamps if name not in known]
-    loaded = documents.load(changed, hooks.warn)
+    loaded = documents.load(changed, skip)
     ahead = next(loaded, None)
     for name, stamp in documents.stamps.items():
         if name in known:

@@ -39,7 +39,8 @@ def current_view(place: Place, tree: str | None = None) -> tuple[View, Segments]
         key = b"tree " + tree.encode()
     else:
         key = quick_key(os.path.join(place.work_tree or "", DOCUMENTS), view.n_documents)
-    if key != view.key or view.n_missing:
+    # What cannot be used is told by the long way.
+    if key != view.key or view.n_missing or view.skipped:
         view.close()
         return None
     segments = Segments.open(place.kb_dir)

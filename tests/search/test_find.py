@@ -1,6 +1,7 @@
 """From a query to hits with their place, content and snippet."""
 
 import json
+import os
 
 import pytest
 from kb import Kb, forget_source
@@ -125,3 +126,26 @@ def test_filters_in_the_query(kb):
     assert json.loads(kb.ok("search", "--json", "(wax"))["warnings"]
     done = kb.run("search", '"again wax"')
     assert (done.code, done.err) == (0, "warning: nothing holds all that the query requires; these hold some of its words\n")
+
+
+def test_a_source_that_stands_is_shown_before_one_that_is_gone(tmp_path):
+    kb = Kb.ready(tmp_path / "repo", {"a.md": "# Same\n\nThe quince.\n", "b.md": "# Same\n\nThe quince.\n"})
+    assert kb.ok("search", "quince").startswith("1. a.md:1")
+    os.unlink(kb.path("a.md"))
+    done = kb.ok("search", "quince")
+    assert done.startswith("1. b.md:1  Same\n")
+    assert "also in 1 more" in done
+
+
+def test_damaged_manifests_are_told_each_time(kb):
+    kb.write("kb/documents/b.md.toml", b"\0\xff")
+    for command in (["search", "drone"], ["search", "drone"], ["query", "drone"], ["status"], ["search", "--cached", "zzz"]):
+        err = kb.run(*command).err
+        assert ("manifest 'b.md.toml' is damaged" in err) == ("--cached" not in command), command
+
+
+def test_behind_the_last_hit(kb):
+    done = kb.run("search", "--offset", "50", "wax")
+    assert done.code == 1
+    assert done.err.startswith("no more hits in ")
+    assert "more hits" not in kb.run("search", "--limit", "50", "w*").err
