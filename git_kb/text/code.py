@@ -125,14 +125,46 @@ LANGUAGES = {
 }
 
 
+MIN_STEPS, BYTES_PER_STEP = 2000, 4
+READ_SIZE = 1 << 16
+
+
 def cut_code(text: str, type: str, limits: Limits) -> Cut:
-    """Cut source code of one of LANGUAGES. Headings are the enclosing definitions and the chunk's own. Raises GrammarMissing."""
+    """Cut source code of one of LANGUAGES. Headings are the enclosing definitions and the chunk's own.
+
+    What keeps the parser busy without end is cut at lines. Raises GrammarMissing.
+    """
     language = LANGUAGES[type]
     parser, chunker = _load(language.package, language.entry)
     source = _Source(text)
-    root = parser.parse(source.data).root_node
+    root = _parse(parser, source.data)
+    if root is None:
+        from git_kb.text.plain import cut_lines
+
+        return cut_lines(text, limits)
     ranges = _ranges(source, language, root.children, 0, (), limits, 0)
     return Cut(_pieces(source, list(ranges), limits), chunker=chunker)
+
+
+def _parse(parser: Any, data: bytes) -> Any:
+    """Return the root node, None for what takes the parser out of all proportion.
+
+    Recovery from errors is quadratic, so a few kilobytes can take minutes. The parser asks from time to time, counted in its own
+    steps, whether to go on: for real code once in a hundred bytes. Unlike a clock that says the same everywhere.
+    """
+    left = MIN_STEPS + len(data) // BYTES_PER_STEP
+
+    def stop(*state: object) -> bool:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    try:
+        # The parser asks only when it reads through a function.
+        return parser.parse(lambda at, point: data[at : at + READ_SIZE], progress_callback=stop).root_node
+    except ValueError:
+        parser.reset()
+        return None
 
 
 @cache

@@ -152,3 +152,11 @@ def test_the_start_of_a_line_is_found_without_a_look_at_all_of_it():
     assert [source.line_start(at) for at in (0, 1, 2, 4, 5, 13)] == [0, 1, 2, 2, 5, 13]
     assert all(source.line_start(at) == at for at in range(13, len(source.data), 99))
     assert time.process_time() - begin < 2
+
+
+@pytest.mark.parametrize("type", sorted(LANGUAGES))
+def test_what_keeps_the_parser_busy_is_cut_at_lines(type):
+    """Each `<!--` begins error recovery anew; 60 KB would take minutes."""
+    text = "<!--" * 15_000 + "\nint x;\n"
+    cut = cut_code(text, type, Limits(1000, 2000))
+    assert "".join(text[p.start : p.end] for p in cut.pieces) == text
