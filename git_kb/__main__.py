@@ -1,7 +1,5 @@
 """`python -m git_kb`."""
 
-import sys
+from git_kb.cli.main import leave, main
 
-from git_kb.cli.main import main
-
-sys.exit(main())
+leave(main())
