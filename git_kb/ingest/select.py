@@ -79,12 +79,14 @@ def select_sources(
     selection = Selection(skipped=skipped)
     known = _Known(documents, warn)
     by_docid: dict[str, bytes] = {}
-    unhashed = [f.path for f in files if f.oid is None or f.changed]
-    hashed = hash_files(place, unhashed) if unhashed else {}
+    unhashed = [f.path for f in files if f.changed]
+    refused: dict[bytes, str] = {}
+    hashed = hash_files(place, unhashed, refused) if unhashed else {}
     for file in files:
-        blob = hashed.get(file.path) or file.oid
+        # The index has an id for a file that differs on disk, but that is not what would be ingested.
+        blob = hashed.get(file.path) if file.changed else file.oid
         if blob is None:
-            selection.skipped.append((file.path, "it cannot be read"))
+            selection.skipped.append((file.path, refused.get(file.path, "it cannot be read")))
             continue
         docid = docid_of_path(file.path)
         if (other := by_docid.setdefault(docid, file.path)) != file.path:

@@ -94,10 +94,11 @@ def list_sources(place: Place, pathspecs: Sequence[bytes] = ()) -> Iterator[Sour
             yield found[path]
 
 
-def hash_files(place: Place, paths: Iterable[bytes]) -> dict[bytes, str]:
+def hash_files(place: Place, paths: Iterable[bytes], refused: dict[bytes, str] | None = None) -> dict[bytes, str]:
     """Return the blob id that `git add` would give each file: of its clean form, after filters and line end conversion.
 
     Symbolic links give the id of their text. Paths that are no files, cannot be read, or lie beyond a symbolic link are left out.
+    `refused` takes path -> git's reason for files that are there, but that git cannot read or clean (a required filter that fails).
     """
     _need_work_tree(place)
     ids: dict[bytes, str] = {}
@@ -107,7 +108,7 @@ def hash_files(place: Place, paths: Iterable[bytes]) -> dict[bytes, str]:
             regular.append(path)
         elif stat.S_ISLNK(mode):
             ids[path] = _blob_id(os.readlink(_on_disk(place, path)), place)
-    ids.update(_hash_objects(place, regular, []))
+    ids.update(_hash_objects(place, regular, [], refused=refused))
     return ids
 
 
@@ -269,21 +270,22 @@ def _read_clean(place: Place, files: list[SourceFile]) -> dict[bytes, tuple[str,
                 raw[file.path] = read_regular(_on_disk(place, file.path))
         except OSError as e:
             found[file.path] = e.strerror or str(e)
-    ids = hash_files(place, raw)
+    refused: dict[bytes, str] = {}
+    ids = hash_files(place, raw, refused)
     filtered = []
     for path, data in raw.items():
         if path not in ids:
-            found[path] = "git cannot hash it"
+            found[path] = refused.get(path, "git cannot hash it")
         elif _blob_id(data, place) == ids[path]:
             found[path] = ids[path], data
         else:
             filtered.append(path)
-    clean = _clean_forms(place, filtered)
-    found.update((path, clean.get(path, "git cannot clean it")) for path in filtered)
+    clean = _clean_forms(place, filtered, refused)
+    found.update((path, clean.get(path) or refused.get(path, "git cannot clean it")) for path in filtered)
     return found
 
 
-def _clean_forms(place: Place, paths: list[bytes]) -> dict[bytes, tuple[str, bytes]]:
+def _clean_forms(place: Place, paths: list[bytes], refused: dict[bytes, str]) -> dict[bytes, tuple[str, bytes]]:
     """Return path -> (blob id, bytes) as git's clean filters make them: git writes the blobs to a scratch object directory."""
     if not paths:
         return {}
@@ -292,25 +294,42 @@ def _clean_forms(place: Place, paths: list[bytes]) -> dict[bytes, tuple[str, byt
     with tempfile.TemporaryDirectory(prefix="git-kb-") as scratch:
         quoted = [os.fsdecode(_quote(os.fsencode(path), b":")) for path in (place.objects_dir, *place.alternates)]
         env = {"GIT_OBJECT_DIRECTORY": scratch, "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.pathsep.join(quoted)}
-        ids = _hash_objects(place, paths, ["-w"], env)
+        ids = _hash_objects(place, paths, ["-w"], env, refused)
         with CatFile.at(place, env) as cat_file:
             answers = cat_file.read_many(oid.encode() for oid in ids.values())
             return {path: (ids[path], data) for path, (_, _, kind, data) in zip(ids, answers, strict=True) if kind == "blob"}
 
 
-def _hash_objects(place: Place, paths: list[bytes], options: list[str], env: Mapping[str, str] | None = None) -> dict[bytes, str]:
-    """Return path -> blob id through `git hash-object`. Git gives up at the first file it cannot read; we go on after it."""
+def _hash_objects(
+    place: Place,
+    paths: list[bytes],
+    options: list[str],
+    env: Mapping[str, str] | None = None,
+    refused: dict[bytes, str] | None = None,
+) -> dict[bytes, str]:
+    """Return path -> blob id through `git hash-object`. Git gives up at the first file it cannot read; we go on after it.
+
+    `refused` takes path -> why, of such files.
+    """
     ids: dict[bytes, str] = {}
     while paths:
         args = ["hash-object", *options, "--stdin-paths"]
         lines = b"".join(_quote(path) + b"\n" for path in paths)
-        status, out, _ = run_git(args, place.git_cwd, lines, place.git_env(env))
+        status, out, err = run_git(args, place.git_cwd, lines, place.git_env(env))
         done = out.decode().split()
         ids.update(zip(paths, done, strict=False))
         if status == 0:
             break
+        if refused is not None and len(done) < len(paths):
+            refused[paths[len(done)]] = _why_refused(paths[len(done)], err)
         paths = paths[len(done) + 1 :]
     return ids
+
+
+def _why_refused(path: bytes, err: bytes) -> str:
+    """Return git's last words about a file, as a reason: "fatal: a.md: clean filter 'f' failed"."""
+    words = os.fsdecode(err).strip().rpartition("\n")[2].removeprefix("fatal: ").removeprefix(os.fsdecode(path) + ": ")
+    return f"git cannot read it: {words}" if words else "git cannot read it"
 
 
 def _quote(path: bytes, also: bytes = b"") -> bytes:

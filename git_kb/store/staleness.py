@@ -59,7 +59,10 @@ def _disk_blobs(repo: Repository, paths: Iterable[bytes]) -> dict[bytes, str]:
                 changed.append(file.path)
             else:
                 now[file.path] = file.oid
-    now.update(hash_files(repo.place, changed))
+    refused: dict[bytes, str] = {}
+    now.update(hash_files(repo.place, changed, refused))
     # Ignored files can be sources too, when they were named on the command line.
-    now.update(hash_files(repo.place, wanted - now.keys()))
+    now.update(hash_files(repo.place, wanted - now.keys() - refused.keys(), refused))
+    # A file that git cannot read or clean is there: "" is another blob than the document's.
+    now.update(dict.fromkeys(refused, ""))
     return now

@@ -318,3 +318,24 @@ def test_resolve_and_inside(kb):
     assert inside_path(place, "https://example.com/x") is None
     with pytest.raises(NoSuchSource):
         resolve_path(place, "nope")
+
+
+def test_a_file_that_gits_clean_filter_refuses_is_neither_unchanged_nor_gone(kb):
+    kb.ok("ingest")
+    kb.commit("base")
+    kb.git("config", "filter.f.clean", "false")
+    kb.git("config", "filter.f.required", "true")
+    kb.write(".gitattributes", "a.md filter=f\nnew.md filter=f\n")
+    kb.write("a.md", "# A\n\nAnother text.\n")
+    kb.write("new.md", "# New\n\nNot in yet.\n")
+    reason = "git cannot read it: clean filter 'f' failed"
+    for options in ([], ["-f"]):
+        data = kb.json("ingest", *options)
+        assert data["skipped"] == [{"path": "a.md", "reason": reason}, {"path": "new.md", "reason": reason}]
+        assert (data["unchanged"], data["changed"], data["gone"]) == (0, [], [])
+    status = kb.json("status")
+    assert (status["stale"], status["gone"]) == (["a.md"], [])
+    assert f"warning: skipped 'a.md': {reason}\n" in kb.run("ingest").err
+    kb.git("config", "filter.f.clean", "cat")
+    assert kb.json("ingest")["changed"] == ["a.md"]
+    assert kb.json("status")["stale"] == []

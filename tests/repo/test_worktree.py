@@ -252,7 +252,7 @@ def test_a_filter_that_fails_is_reported_not_skipped(plain_top, wt):
     errors = []
     read = [file.path for file, _ in read_sources(wt, list_sources(wt), errors.append)]
     assert read == [b".gitattributes", b"a", b"c"]
-    assert [(error.path, error.why) for error in errors] == [(b"b.bad", "git cannot hash it")]
+    assert [(error.path, error.why) for error in errors] == [(b"b.bad", "git cannot read it: clean filter 'bad' failed")]
 
 
 def test_files_that_are_not_there_or_not_ours(plain_top, wt, tmp_path):
