@@ -6,6 +6,7 @@ paths from the command line, git's ignore rules, the configuration's patterns, w
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from git_kb.errors import KbError
@@ -72,12 +73,12 @@ def select_sources(
 ) -> Selection:
     """Return what ingesting `paths` (as typed, relative to the current directory) has to do.
 
-    A directory takes what the configuration includes and git does not ignore; a file named on the command
-    line is taken whatever the patterns say. `force` cuts again what has not changed. Raises NoSuchSource.
+    A directory takes what git does not ignore, as far as the configuration includes it or it has a manifest already; a file
+    named on the command line is taken whatever the patterns say. `force` cuts again what has not changed. Raises NoSuchSource.
     """
-    files, skipped = _list_files(place, paths, config)
-    selection = Selection(skipped=skipped)
     known = _Known(documents, warn)
+    files, skipped = _list_files(place, paths, config, known.has)
+    selection = Selection(skipped=skipped)
     by_docid: dict[str, bytes] = {}
     unhashed = [f.path for f in files if f.changed]
     refused: dict[bytes, str] = {}
@@ -102,12 +103,17 @@ def select_sources(
 
 def new_sources(place: Place, config: Config, docids: set[str]) -> list[bytes]:
     """Return the files that an ingest of the whole work tree would take and that are no document yet."""
-    files, _ = _list_files(place, [place.work_tree or "."], config)
+    files, _ = _list_files(place, [place.work_tree or "."], config, lambda path: False)
     return [f.path for f in files if docid_of_path(f.path) not in docids]
 
 
-def _list_files(place: Place, paths: list[str], config: Config) -> tuple[list[SourceFile], list[tuple[bytes, str]]]:
-    """Return the regular files that the paths stand for, sorted, and what was left out."""
+def _list_files(
+    place: Place, paths: list[str], config: Config, is_document: Callable[[bytes], bool]
+) -> tuple[list[SourceFile], list[tuple[bytes, str]]]:
+    """Return the regular files that the paths stand for, sorted, and what was left out.
+
+    A file for which `is_document` is true is taken whatever the patterns say.
+    """
     included, excluded = compile_patterns(config.include), compile_patterns(config.exclude)
     found: dict[bytes, SourceFile] = {}
     skipped: dict[bytes, str] = {}
@@ -118,7 +124,8 @@ def _list_files(place: Place, paths: list[str], config: Config) -> tuple[list[So
             name = file.path.decode("utf-8", "surrogateescape")
             named = file.path == inside
             # Patterns say which files are wanted; another repository's files are left to it, whatever it is called.
-            if not named and (excluded(name) or not (included(name) or file.state in OTHER_REPOSITORY)):
+            wanted = not excluded(name) and (included(name) or file.state in OTHER_REPOSITORY)
+            if not named and not wanted and not is_document(file.path):
                 continue
             if file.state == worktree.DELETED:
                 continue
@@ -191,6 +198,10 @@ class _Known:
     def __init__(self, documents: Documents, warn: Warn):
         self.documents, self.warn = documents, warn
         self._whole: dict[str, Manifest | None] = {}
+
+    def has(self, path: bytes) -> bool:
+        """Return whether there is a document of this source."""
+        return path_of_source(self.source(docid_of_path(path) + SUFFIX)) == path
 
     def blob(self, docid: str) -> str | None:
         origin = self._origin(docid + SUFFIX)

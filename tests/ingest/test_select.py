@@ -339,3 +339,23 @@ def test_a_file_that_gits_clean_filter_refuses_is_neither_unchanged_nor_gone(kb)
     kb.git("config", "filter.f.clean", "cat")
     assert kb.json("ingest")["changed"] == ["a.md"]
     assert kb.json("status")["stale"] == []
+
+
+def test_what_is_a_document_stays_up_to_date_whatever_the_patterns_say(kb):
+    configure(kb, exclude=["kb*", "kb/**", "drafts/**"])
+    names = ["drafts/b.md", "logs/notes.log"]
+    for name in (*names, "drafts/other.md", "logs/other.log"):
+        kb.write(name, f"About quince, in {name}.\n")
+    kb.ok("ingest", *names)
+    kb.write("logs/notes.log", "About medlars.\n")
+    assert kb.json("status")["stale"] == ["logs/notes.log"]
+    assert kb.json("ingest", "drafts")["unchanged"] == 1
+    assert kb.json("ingest", "logs")["changed"] == ["logs/notes.log"]
+    kb.write("drafts/b.md", "About medlars.\n")
+    assert kb.json("ingest")["changed"] == ["drafts/b.md"]
+    assert kb.json("status")["stale"] == []
+    assert kb.documents() == ["a.md", "drafts--b.md", "logs--notes.log"]
+    # What git ignores is refused by name, so it does not come in with its directory either.
+    kb.write(".gitignore", "*.log\n")
+    kb.write("logs/notes.log", "About sorb apples.\n")
+    assert kb.json("ingest")["changed"] == []
