@@ -17,6 +17,7 @@ from git_kb.store.documents import decode_manifest
 from git_kb.store.manifest import DamagedManifest, parse_manifest
 from git_kb.store.mend import oddities
 from git_kb.store.pool import Pool
+from git_kb.store.root import CATALOG
 from git_kb.store.state import StateName, open_documents
 
 
@@ -24,7 +25,7 @@ from git_kb.store.state import StateName, open_documents
 class Finding:
     """One fault.
 
-    kind: checksum_mismatch, orphan_document, damaged_manifest, wrong_tiling, wrong_key, damaged_segment,
+    kind: damaged_catalog, checksum_mismatch, orphan_document, damaged_manifest, wrong_tiling, wrong_key, damaged_segment,
     odd_entry, odd_file.
     """
 
@@ -66,7 +67,10 @@ def _check_pool(repo: Repository, pool: Pool, counts: Counts) -> Iterator[Findin
 
 
 def _check_documents(repo: Repository, state: StateName, pool: Pool, counts: Counts) -> Iterator[Finding]:
-    documents = open_documents(repo, state)
+    bad: list[KbError] = []
+    documents = open_documents(repo, state, bad.append)
+    for error in bad:
+        yield Finding("damaged_catalog", CATALOG, str(error))
     for name, data in documents.read(list(documents.stamps)):
         counts.documents += 1
         try:

@@ -10,6 +10,7 @@ from git_kb.errors import KbError
 from git_kb.repo.discover import NeedsWorkTree, Place
 from git_kb.repo.lockfile import atomic_write
 from git_kb.repo.regular import kind, read_regular
+from git_kb.store.catalog import check_catalog
 from git_kb.store.config import default_config_text
 from git_kb.store.manifest import one_line, toml_string
 from git_kb.store.root import CATALOG, CONFIG, DOCUMENTS
@@ -83,7 +84,10 @@ def check_no_links(place: Place) -> None:
 
 
 def create_root(place: Place, name: str | None, now_s: float) -> list[str]:
-    """Write what is missing of a KB root and return the paths written. Raises NeedsWorkTree, OutsideLink."""
+    """Write what is missing of a KB root and return the paths written.
+
+    Raises NeedsWorkTree, OutsideLink, and what check_catalog does.
+    """
     if place.work_tree is None:
         raise NeedsWorkTree(place.git_dir)
     check_no_links(place)
@@ -92,6 +96,8 @@ def create_root(place: Place, name: str | None, now_s: float) -> list[str]:
         full = os.path.join(top, path)
         if os.path.lexists(full) and not stat.S_ISREG(os.lstat(full).st_mode):
             raise NotAFile(path)
+    if os.path.lexists(os.path.join(top, CATALOG)):
+        check_catalog(read_regular(os.path.join(top, CATALOG)))
     title = one_line(name or os.path.basename(os.path.realpath(top))) or "knowledge base"
     title = title.encode("utf-8", "replace").decode()
     created = datetime.fromtimestamp(now_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from git_kb.errors import KbError, NewerFormat
 from git_kb.repo.discover import NeedsWorkTree, Place
-from git_kb.repo.protocol import DIRECTORY, Repository, UnknownRevision
+from git_kb.repo.process import git_at
+from git_kb.repo.protocol import DIRECTORY, EXECUTABLE, FILE, Repository, UnknownRevision
 from git_kb.repo.regular import read_regular
+from git_kb.store.catalog import DamagedCatalog, check_catalog
 from git_kb.store.config import BadConfig, Config, parse_config
 from git_kb.store.create import check_no_links
 from git_kb.store.documents import Documents, index_documents, tree_documents, worktree_documents
@@ -32,15 +36,34 @@ def default_state(place: Place, rev: str | None, cached: bool) -> StateName:
     return StateName(rev or "", cached)
 
 
-def open_documents(repo: Repository, state: StateName) -> Documents:
-    """Return the documents of a state. Raises NoKnowledgeBase, UnknownRevision."""
-    place = repo.place
+def open_documents(repo: Repository, state: StateName, on_bad_catalog: Callable[[KbError], None] | None = None) -> Documents:
+    """Return the documents of a state. Raises NoKnowledgeBase, UnknownRevision.
+
+    A catalog that is damaged or of a later format goes to `on_bad_catalog`, or raises DamagedCatalog or NewerFormat.
+    """
+    try:
+        check_catalog(_read_catalog(repo, state))
+    except (DamagedCatalog, NewerFormat) as e:
+        if on_bad_catalog is None:
+            raise
+        on_bad_catalog(e)
     if state.rev:
         return tree_documents(repo, documents_tree(repo, state.rev))
-    if state.cached:
-        return index_documents(repo)
-    check_root(place)
-    return worktree_documents(place)
+    return index_documents(repo) if state.cached else worktree_documents(repo.place)
+
+
+def _read_catalog(repo: Repository, state: StateName) -> bytes:
+    if state.rev:
+        return repo.read_blob(_catalog_in(repo, state.rev))
+    if not state.cached:
+        return _worktree_catalog(repo.place)
+    _, out = git_at(repo.place, ["ls-files", "-s", "-z", "--", CATALOG])
+    for row in out.split(b"\0")[:-1]:
+        oid, stage = row.partition(b"\t")[0].split()[1:]
+        if stage != b"0":
+            raise DamagedCatalog("it has a merge conflict")
+        return repo.read_blob(oid.decode())
+    raise NoKnowledgeBase(str(state), stored=True)
 
 
 def documents_tree(repo: Repository, rev: str) -> str | None:
@@ -48,22 +71,42 @@ def documents_tree(repo: Repository, rev: str) -> str | None:
 
     Raises NoKnowledgeBase, UnknownRevision.
     """
-    if rev == "HEAD" and repo.read_ref("HEAD") is None:
-        raise UnknownRevision(rev, "there is no commit yet")
-    tree = repo.tree_of(rev)
-    if repo.entry_at(tree, CATALOG.encode()) is None:
-        raise NoKnowledgeBase(f"'{rev}'", stored=True)
-    entry = repo.entry_at(tree, DOCUMENTS.encode())
+    _catalog_in(repo, rev)
+    entry = repo.entry_at(repo.tree_of(rev), DOCUMENTS.encode())
     return entry.oid if entry and entry.mode == DIRECTORY else None
 
 
+def _catalog_in(repo: Repository, rev: str) -> str:
+    """Return the blob id of the catalog at a revision. Raises NoKnowledgeBase, UnknownRevision."""
+    if rev == "HEAD" and repo.read_ref("HEAD") is None:
+        raise UnknownRevision(rev, "there is no commit yet")
+    entry = repo.entry_at(repo.tree_of(rev), CATALOG.encode())
+    if entry is None:
+        raise NoKnowledgeBase(f"'{rev}'", stored=True)
+    if entry.mode not in (FILE, EXECUTABLE):
+        raise DamagedCatalog("it is not a regular file")
+    return entry.oid
+
+
 def check_root(place: Place) -> None:
-    """Raise NoKnowledgeBase when the work tree has none, NeedsWorkTree when there is no work tree."""
+    """Raise NoKnowledgeBase when the work tree has none, NeedsWorkTree when there is no work tree.
+
+    Raises DamagedCatalog and NewerFormat where it has one that cannot be used.
+    """
+    check_catalog(_worktree_catalog(place))
+
+
+def _worktree_catalog(place: Place) -> bytes:
     if place.work_tree is None:
         raise NeedsWorkTree(place.git_dir)
     check_no_links(place)
-    if not os.path.isfile(os.path.join(place.work_tree, CATALOG)):
+    path = os.path.join(place.work_tree, CATALOG)
+    if not os.path.isfile(path):
         raise NoKnowledgeBase(f"'{place.work_tree}'")
+    try:
+        return read_regular(path)
+    except OSError as e:
+        raise DamagedCatalog(f"it cannot be read: {e.strerror or e}") from None
 
 
 def worktree_config(place: Place) -> Config:
