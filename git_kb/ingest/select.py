@@ -15,6 +15,7 @@ from git_kb.model.document import Manifest, docid_of_path
 from git_kb.model.source import path_of_source
 from git_kb.repo import worktree
 from git_kb.repo.discover import Place
+from git_kb.repo.regular import read_regular
 from git_kb.repo.worktree import SourceFile, check_ignored, hash_files, list_sources
 from git_kb.store.config import Config
 from git_kb.store.documents import Documents, Warn
@@ -65,6 +66,8 @@ REASONS = {
     worktree.NESTED: "it is a repository of its own; run git kb inside it",
     worktree.UNMERGED: "it has unresolved merge conflicts",
 }
+# What a look for binary and empty files may read: at most 100 MB, about a tenth of a second a thousand small files.
+MAX_LOOK, MAX_LOOKS = 100_000, 1000
 OTHER_REPOSITORY = {worktree.GITLINK, worktree.NESTED}
 
 
@@ -102,9 +105,26 @@ def select_sources(
 
 
 def new_sources(place: Place, config: Config, docids: set[str]) -> list[bytes]:
-    """Return the files that an ingest of the whole work tree would take and that are no document yet."""
+    """Return the files that an ingest of the whole work tree would take and that are no document yet.
+
+    Files of up to MAX_LOOK bytes are looked into, unless there are more than MAX_LOOKS: binary and empty ones are left out.
+    """
     files, _ = _list_files(place, [place.work_tree or "."], config, lambda path: False)
-    return [f.path for f in files if docid_of_path(f.path) not in docids]
+    new = [f.path for f in files if docid_of_path(f.path) not in docids]
+    return [path for path in new if not _is_unusable(place, path)] if len(new) <= MAX_LOOKS else new
+
+
+def _is_unusable(place: Place, path: bytes) -> bool:
+    from git_kb.text.chunk import why_unusable
+
+    full = os.path.join(os.fsencode(place.work_tree or ""), path)
+    try:
+        if os.lstat(full).st_size > MAX_LOOK:
+            return False
+        return bool(why_unusable(os.fsdecode(path), read_regular(full)))
+    except OSError:
+        # Ingest says why.
+        return False
 
 
 def _list_files(

@@ -56,6 +56,15 @@ def chunk_source(path: str, data: bytes, target: int = 4000, ceiling: int = 8000
     )
 
 
+def why_unusable(path: str, data: bytes) -> str:
+    """Return the reason that `chunk_source` would give for refusing a source, "" when it decodes: nothing is cut."""
+    try:
+        text = _decode(path, data, guess_type(path, data)).text
+    except Unusable as e:
+        return e.reason
+    return "it is empty" if is_blank(text, 0, len(text)) else ""
+
+
 def _decode(path: str, data: bytes, type: str) -> Decoded:
     if not data:
         raise Unusable(path, "it is empty")

@@ -209,6 +209,23 @@ def test_what_cannot_be_used_is_named_with_the_reason(kb, named):
     assert kb.documents() == ["a.md"]
 
 
+def test_status_does_not_offer_what_an_ingest_would_refuse(kb, monkeypatch):
+    from git_kb.ingest import select
+
+    kb.ok("ingest")
+    configure(kb, max_file_bytes=20000)
+    kb.write("good.md", "# Good\n\nText.\n")
+    for name, (data, _) in UNUSABLE.items():
+        kb.write(name, data)
+    assert kb.json("status")["new"] == ["good.md"]
+    kb.ok("ingest", "-q")
+    assert kb.json("status")["new"] == []
+    assert "not ingested yet" not in kb.ok("status")
+    # Many new files are listed without a look into them.
+    monkeypatch.setattr(select, "MAX_LOOKS", 2)
+    assert kb.json("status")["new"] == ["binary.md", "blank.md", "empty.md", "pointer.md"]
+
+
 def test_a_file_with_merge_conflicts_is_left_alone(kb):
     kb.commit("base")
     kb.git("switch", "-q", "-c", "other")
