@@ -151,7 +151,9 @@ def read_head(text: str) -> dict[str, Any] | None:
             key, _, value = line.partition(" = ")
             if key in found:
                 return None
-            found[key] = json.loads(value)
+            # The expression has seen to it that this is a whole string; what is not printable may be forbidden.
+            plain = value[0] == '"' and "\\" not in value and value.isprintable()
+            found[key] = value[1:-1] if plain else json.loads(value)
     except ValueError:
         return None
     return found
