@@ -293,8 +293,8 @@ def _masks(live: set[bytes], segments: Segments) -> tuple[bytes, bytes, list[int
 
 def refit_view(view: View, segments: Segments) -> bytearray:
     """Return the bytes of the same view with masks and statistics for other segments. No manifest is read."""
-    row_at, n = view._row_at, view.n_rows
-    ids = {bytes(view.file.read(row_at + i * ROW.size, ENTRY_SIZE)) for i in range(n)}
+    n = view.n_rows
+    ids = set(entry_ids(view))
     masks, names, tokens, n_found = _masks(ids, segments)
     stats = STATS.pack(n_found, n, view.n_documents, len(ids) - n_found, *tokens)
     kept = {name: bytes(view.file.read_area(name)) for name in ("documents", "rows", "order", "strings", "skipped")}
@@ -302,10 +302,10 @@ def refit_view(view: View, segments: Segments) -> bytearray:
     return encode_pagefile(MAGIC, GENERATION, areas)
 
 
-def entry_ids(view: View) -> Iterator[bytes]:
-    """Yield the entry id of each row, in order."""
-    for number in range(view.n_rows):
-        yield bytes(view.file.read(view._row_at + number * ROW.size, ENTRY_SIZE))
+def entry_ids(view: View) -> list[bytes]:
+    """Return the entry id of each row, in order."""
+    rows = bytes(view.file.read_area("rows"))
+    return [rows[at : at + ENTRY_SIZE] for at in range(0, len(rows), ROW.size)]
 
 
 def is_view_name(name: str) -> bool:

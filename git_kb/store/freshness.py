@@ -207,22 +207,22 @@ def _bring_up_to_date(
     repo: Repository, documents: Documents, old: View | None, segments: Segments, hooks: Hooks, path: str
 ) -> tuple[Segments, View]:
     """Return (segments, view) for the documents, making and storing what is missing."""
-    skipped: list[str] = []
-    if old is not None and old.key == documents.key:
-        wanted = headings_of_view(old)
+    wanted: dict[bytes, str] = {}
+    if old is None or old.key != documents.key:
+        skipped: list[str] = []
+        listed = _noting(_view_documents(documents, old, skipped.append), wanted)
+        # In bytes a view is a third of what its rows are as objects, which matters while segments are built.
+        old = View.over(path, encode_view(documents.key, listed, segments, skipped))
     else:
-        listed = list(_view_documents(documents, old, skipped.append))
-        wanted = _headings_of_rows(listed)
+        wanted = headings_of_view(old)
     missing = segments.missing(wanted)
     extra: list[Segment] = []
     if missing:
         headings = {id_: wanted[id_] for id_ in missing}
+        del wanted
         segments, extra = _index(repo, headings, segments, documents, hooks)
     shown = Segments(segments.kb_dir, [*segments.segments, *extra], [])
-    if old is not None and old.key == documents.key:
-        data = refit_view(old, shown)
-    else:
-        data = encode_view(documents.key, listed, shown, skipped)
+    data = refit_view(old, shown)
     if extra:
         return shown, View.over(path, data)
     try:
@@ -276,9 +276,14 @@ def _view_document(manifest: Manifest, stamp: bytes) -> tuple[ViewDocument, list
     return document, rows
 
 
-def _headings_of_rows(listed: Iterable[tuple[ViewDocument, list[ViewRow]]]) -> dict[bytes, str]:
-    """Return entry id -> heading text."""
-    return {row.entry_id: heading_text(d.title, row.heading) for d, rows in listed for row in rows}
+def _noting(
+    listed: Iterable[tuple[ViewDocument, list[ViewRow]]], headings: dict[bytes, str]
+) -> Iterator[tuple[ViewDocument, list[ViewRow]]]:
+    """Pass documents on, and note the heading text of each entry."""
+    for document, rows in listed:
+        for row in rows:
+            headings[row.entry_id] = heading_text(document.title, row.heading)
+        yield document, rows
 
 
 def headings_of_view(view: View) -> dict[bytes, str]:
