@@ -61,11 +61,12 @@ class Postings:
     df: entries; top: greatest impact. By *place* (0..df-1, in ascending order of ordinal) for short and blocked lists.
     """
 
-    __slots__ = ("_layout", "_lows", "_ordinals", "_table", "char", "df", "impacts", "n_entries", "top")
+    __slots__ = ("_dense", "_layout", "_lows", "_ordinals", "_table", "char", "df", "impacts", "n_entries", "top")
 
     def __init__(self, char: str, df: int, top: int, n_entries: int, layout: int, data: memoryview):
         self.char, self.df, self.top, self.n_entries, self._layout = char, df, top, n_entries, layout
         self._ordinals: Sequence[int] | None = None
+        self._dense: bytes | None = None
         self._lows, self._table = b"", data[:0]
         if layout == DENSE:
             # By ordinal instead of by place; 0 for none.
@@ -118,12 +119,23 @@ class Postings:
             return self._ordinals[place]
         return (bisect_right(self._table, place) - 1) << 8 | self._lows[place]
 
+    def best_first(self) -> Iterator[tuple[int, int]]:
+        """Yield (impact, ordinal) of all postings, the greatest impact first."""
+        for impact in range(self.top, 0, -1):
+            place = self.impacts.find(impact)
+            while place >= 0:
+                yield impact, self.at(place)
+                place = self.impacts.find(impact, place + 1)
+
     def dense(self) -> bytes:
         """Return the impact of each entry of the segment, 0 for those without the term."""
         if self._layout == DENSE:
             return self.impacts
-        if self._layout == BLOCKED and self.df > MIN_BY_BLOCK:
-            return self._dense_by_block()
+        if self._dense is None:
+            self._dense = self._dense_by_block() if self._layout == BLOCKED and self.df > MIN_BY_BLOCK else self._scattered()
+        return self._dense
+
+    def _scattered(self) -> bytes:
         dense = bytearray(self.n_entries)
         for ordinal, impact in zip(self.ordinals, self.impacts, strict=True):
             dense[ordinal] = impact

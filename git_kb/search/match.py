@@ -12,7 +12,7 @@ from git_kb.text.words import FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from git_kb.index.segment import Postings, Segment
     from git_kb.search.query import Group
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 # A beginning that more terms than this share is looked for in the first ones alone.
 MAX_BEGINNINGS = 2000
 SEPARATOR = FIELDS.encode()
-_ANY_MASK = bytes([0]) + b"\xff" * 255
 
 
 class Lists:
     """Posting lists of one segment, each read once."""
 
-    def __init__(self, segment: Segment):
-        self.segment, self.n_entries = segment, segment.n_entries
-        self._known: dict[str, Postings | None] = {}
+    def __init__(self, segment: Segment, known: Mapping[str, Postings]):
+        """`known`: what was read already, by term."""
+        self.segment = segment
+        self._known: dict[str, Postings | None] = dict(known)
         self._beginnings: dict[str, list[Postings]] = {}
 
     def term(self, name: str) -> Postings | None:
@@ -145,13 +145,13 @@ def candidates(node: Node, lists: Lists) -> set[int]:
 
 
 def present(node: Node, lists: Lists) -> int:
-    """Return the same as `candidates` as one long integer, little-endian: byte `ordinal` is 255 for those, else 0."""
+    """Return the same as `candidates` as one long integer, little-endian: byte `ordinal` is 1 for those, else 0."""
     if isinstance(node, Atom):
         both = -1
         for found in lists.alternatives(node):
             one = 0
             for postings in found:
-                one |= int.from_bytes(postings.dense().translate(_ANY_MASK), "little")
+                one |= int.from_bytes(postings.present(), "little")
             both &= one
         return both
     children: list[Node] = [*node.groups] if isinstance(node, Either) else [*(node.must or node.should)]

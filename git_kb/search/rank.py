@@ -15,7 +15,7 @@ On the search path.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from itertools import compress
+from itertools import chain, compress, islice
 from math import log
 
 from git_kb.index.segment import FIELD_NAMES
@@ -47,7 +47,7 @@ N_SEEDS = 100
 MIN_BY_DENSE = 500
 # What things cost, in microseconds, to choose the cheaper way: looking one entry up in a list, making a list dense, a lane, and
 # reading the sums.
-PROBE_US, DENSE_US, LANE_US, SCAN_US = 0.15, 200.0, 220.0, 100.0
+PROBE_US, SCATTER_US, DENSE_US, LANE_US, SCAN_US = 0.15, 0.05, 200.0, 220.0, 100.0
 
 
 class Hit:
@@ -196,7 +196,7 @@ class _Search:
         if self.root.must or self.root.must_not:
             from git_kb.search.match import Lists, make_check
 
-            self.found = Lists(segment)
+            self.found = Lists(segment, {t.name: p for t, p in lists})
             self.bans = [ban for node in self.root.must_not if (ban := make_check(node, self.found)) is not None]
         # What an entry has to pass.
         self.checks: list[Check] = []
@@ -212,7 +212,7 @@ class _Search:
             self._score_listed(compress(range(self.segment.n_entries), self.mask))
         elif self.most >= self.best.floor:
             if len(self.lists) == 1:
-                self._by_impact(*self.lists[0][1:])
+                self._score_list(*self.lists[0][1:])
             elif len(self.lists) > MAX_LANES:
                 self._score_listed({o for _, _, p in self.lists for o in p.ordinals})
             else:
@@ -252,38 +252,19 @@ class _Search:
             self.best.add(score, self.segment.entry_id(ordinal), self.index, ordinal)
         return score > 0 or bool(self.checks)
 
-    def _by_impact(self, weight: float, postings: Postings, n_wanted: int = 1 << 16) -> int:
-        """Score entries of one list, best impact first, until none can be good enough or `n_wanted` matched."""
-        n = 0
-        rest = self.most - weight * self.bounds[postings.top]
-        for impact in range(postings.top, 0, -1):
-            if weight * self.bounds[impact] + rest < self.best.floor:
+    def _score_list(self, weight: float, postings: Postings) -> None:
+        """Score the entries of the only list, best impact first, until none can be good enough."""
+        for impact, ordinal in postings.best_first():
+            if weight * self.bounds[impact] < self.best.floor:
                 break
-            place = postings.impacts.find(impact)
-            while place >= 0:
-                ordinal = postings.at(place)
-                if ordinal not in self.seen:
-                    self.seen.add(ordinal)
-                    n += self._consider(ordinal)
-                    if n >= n_wanted:
-                        return n
-                place = postings.impacts.find(impact, place + 1)
-        return n
+            self._consider(ordinal)
 
     def _seed(self) -> None:
         """Score some entries that are likely to be good, for a threshold to begin with."""
         if len(self.best.rows) >= self.best.size:
             return
-        listed: dict[int, None] = {}
-        wanted = max(N_SEEDS, 2 * self.best.size)
-        for _, _, postings in self.lists:
-            if len(listed) >= wanted:
-                break
-            for impact in range(postings.top, 0, -1):
-                place = postings.impacts.find(impact)
-                while place >= 0 and len(listed) < wanted:
-                    listed[postings.at(place)] = None
-                    place = postings.impacts.find(impact, place + 1)
+        best = chain.from_iterable(postings.best_first() for _, _, postings in self.lists)
+        listed = dict.fromkeys(ordinal for _, ordinal in islice(best, max(N_SEEDS, 2 * self.best.size)))
         n_scored = 0
         for _, ordinal in self._bounded(list(listed)):
             self.seen.add(ordinal)
@@ -306,7 +287,7 @@ class _Search:
             flags = postings.impacts.translate(bytes(max(least, 1)) + b"\1" * (256 - max(least, 1)))
             survivors.append((postings, flags, flags.count(1)))
         n_listed = sum(n for _, _, n in survivors)
-        made = sum(min(DENSE_US, 0.05 * p.df) for _, _, p in self.lists if not p.is_dense)
+        made = sum(min(DENSE_US, SCATTER_US * p.df) for _, _, p in self.lists if not p.is_dense)
         by_lanes = made + len(self.lists) * LANE_US + SCAN_US
         if n_listed * len(self.lists) * PROBE_US + made * (n_listed > MIN_BY_DENSE) <= by_lanes:
             self._score_listed({o for p, flags, n in survivors for o in _places(p, flags, n)})
@@ -345,7 +326,7 @@ class _Search:
     def _score_lanes(self, needed: int | None) -> bool:
         """Score whatever can be good enough, from the sums of bounds of all entries.
 
-        needed: a byte of 255 for each entry that may be looked at. Returns whether none was left out.
+        needed: a byte of 1 for each entry that may be looked at. Returns whether none was left out.
         """
         n = self.segment.n_entries
         n_values = 255 - len(self.lists)
@@ -355,10 +336,10 @@ class _Search:
             factor = weight * n_values / self.most
             values = bytes([0, *[int(b * factor) + 1 for b in self.bounds[1:]]][: postings.top + 1]).ljust(256, b"\xff")
             sums += int.from_bytes(postings.dense().translate(values), "little")
-        if self.mask is not None:
-            sums &= int.from_bytes(self.mask.translate(_BYTE_MASK), "little")
-        if needed is not None:
-            sums &= needed
+        for allowed in (needed, None if self.mask is None else int.from_bytes(self.mask, "little")):
+            if allowed is not None:
+                # From a byte of 1 to one of 255.
+                sums &= allowed * 255
         data = sums.to_bytes(n, "little")
         for value in range(255, 0, -1):
             if value * self.most / n_values < self.best.floor:
@@ -394,9 +375,6 @@ class _Search:
             needed &= present(node, self.found)
         complete = self._score_lanes(needed)
         return self.n_matching, complete
-
-
-_BYTE_MASK = bytes([0, 255]) + bytes(254)
 
 
 def _places(postings: Postings, flags: bytes, n: int) -> Iterable[int]:

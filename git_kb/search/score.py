@@ -47,10 +47,10 @@ class Scorer:
     means: tokens in heading, body and code of an average entry.
     """
 
-    __slots__ = ("c0", "c1", "k1", "means", "parameters")
+    __slots__ = ("c0", "c1", "k1")
 
     def __init__(self, parameters: Parameters, means: Sequence[float]):
-        self.parameters, self.means, self.k1 = parameters, means, parameters.k1
+        self.k1 = parameters.k1
         self.c0, self.c1 = [], []
         for weight, b, mean in zip(parameters.weights, parameters.b, means, strict=True):
             # A field of weight 0 counts for nothing: an infinite norm.
