@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import BinaryIO, TextIO
 
-    from git_kb.errors import KbError
     from git_kb.repo.discover import Place
     from git_kb.repo.lockfile import WriterLock
     from git_kb.repo.protocol import Repository

@@ -14,7 +14,7 @@ from git_kb.cli.env import Env
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from git_kb.index.segments import Segments
-    from git_kb.index.view import View
+    from git_kb.index.view import View, ViewDocument
     from git_kb.search.answer import CitedAnswer
 
 SUMMARY = "answer a question with citations"
@@ -41,8 +41,13 @@ def run(args: argparse.Namespace, env: Env) -> int:
     env.quiet = args.quiet or args.json
     question = " ".join(args.question)
     opened = None if args.at or args.cached or env.place.work_tree is None else current_view(env.place)
+    sources: dict[str, bytes] = {}
+
+    def states(documents: list[ViewDocument]) -> dict[str, str]:
+        return worktree_states(env.place, documents, sources)
+
     try:
-        result = None if opened is None else answer(env.place, *opened, question, lambda d: worktree_states(env.place, d))
+        result = None if opened is None else answer(env.place, *opened, question, states, sources)
     except DamagedSegment:
         result = None
     if result is None:

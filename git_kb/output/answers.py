@@ -11,7 +11,7 @@ from git_kb.output.terminal import visible, visible_line
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from git_kb.search.answer import CitedAnswer, Gap
-    from git_kb.search.passages import CodeBlock, Sentence
+    from git_kb.search.passages import CodeBlock, Passage
 
 ASK = "git kb query"
 
@@ -47,7 +47,7 @@ def render_answer(answer: CitedAnswer, prefix: bytes = b"", ask: str = ASK) -> s
     return "\n".join(lines) + "\n"
 
 
-def _source_line(passage: Sentence | CodeBlock, prefix: bytes) -> str:
+def _source_line(passage: Passage, prefix: bytes) -> str:
     return f"— {visible(passage.citation)} ({shown_source(passage.source, prefix)}:{passage.line})"
 
 

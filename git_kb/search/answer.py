@@ -22,6 +22,8 @@ from git_kb.text.words import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from git_kb.search.find import States
 
 N_SECTIONS = 10
@@ -72,9 +74,17 @@ class CitedAnswer:
     explore: tuple[Suggestion, ...]
 
 
-def answer(place: Place, view: View, segments: Segments, question: str, states: States | None = None) -> CitedAnswer:
-    """Return the cited answer to a question. Reads at most 20 sections. states: as in `find`."""
-    hits = [f for f in find(place, view, segments, question, N_SECTIONS, states=states).found if f.content is not None]
+def answer(
+    place: Place,
+    view: View,
+    segments: Segments,
+    question: str,
+    states: States | None = None,
+    sources: Mapping[str, bytes] | None = None,
+) -> CitedAnswer:
+    """Return the cited answer to a question. Reads at most 20 sections. states, sources: as in `find`."""
+    found = find(place, view, segments, question, N_SECTIONS, states=states, sources=sources).found
+    hits = [f for f in found if f.content is not None]
     asked = content_words(question)
     weights = _weights(segments, view, asked)
     sentences, used = _choose(hits, weights)

@@ -13,6 +13,7 @@ from git_kb.search.rank import search
 from git_kb.search.score import DEFAULTS
 from git_kb.search.snippet import make_snippet
 from git_kb.store.content import read_contents
+from git_kb.store.sourcestate import CURRENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 ID_SIZE = 16
 # Of a hit that stands in many documents, the sources of so many are looked at.
 MAX_PLACES = 5
-# As in store/sourcestate.py, which knows more than a search needs.
-CURRENT = "current"
 
 
 class Filters:

@@ -40,8 +40,8 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence of a section, verbatim.
+class Passage:
+    """A piece of a section, verbatim.
 
     start, end: characters in the section's content; line: 1-based in the source.
     """
@@ -54,19 +54,17 @@ class Sentence:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class CodeBlock:
-    """Whole lines of a code block of a section, verbatim; at most MAX_CODE_LINES.
+class Sentence(Passage):
+    """A sentence."""
 
-    start, end, line: as in Sentence. info: the language, "" when it is not named. n_lines: of the whole block.
+
+@dataclass(frozen=True, slots=True)
+class CodeBlock(Passage):
+    """Whole lines of a code block; at most MAX_CODE_LINES.
+
+    info: the language, "" when it is not named. n_lines: of the whole block.
     """
 
-    text: str
-    start: int
-    end: int
-    line: int
-    citation: str
-    source: str
     info: str
     n_lines: int
 

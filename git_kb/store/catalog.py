@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from git_kb.errors import Damaged, NewerFormat
-from git_kb.store.manifest import read_head
+from git_kb.store.manifest import has_conflict, read_head, tracked_text
 from git_kb.store.root import CATALOG
 
 FORMAT = 1
@@ -39,10 +39,10 @@ def _parse(data: bytes) -> dict[str, Any]:
     if len(data) > MAX_BYTES:
         raise DamagedCatalog(f"it has {len(data)} bytes")
     try:
-        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        text = tracked_text(data)
     except UnicodeDecodeError as e:
         raise DamagedCatalog(f"it is not UTF-8 (byte {e.start})") from None
-    if "\n<<<<<<< " in text or text.startswith("<<<<<<< "):
+    if has_conflict(text):
         raise DamagedCatalog("it has merge conflict markers")
     keys = read_head("".join(line for line in text.splitlines(keepends=True) if not line.startswith("#")))
     if keys:

@@ -15,7 +15,7 @@ from git_kb.repo.discover import Place
 from git_kb.repo.process import git_at
 from git_kb.repo.protocol import EXECUTABLE, FILE, Repository
 from git_kb.repo.regular import read_regular
-from git_kb.store.manifest import SUFFIX, DamagedManifest, parse_manifest
+from git_kb.store.manifest import SUFFIX, DamagedManifest, parse_manifest, tracked_text
 from git_kb.store.root import DOCUMENTS
 from git_kb.store.stamps import stamp_directory
 
@@ -56,14 +56,11 @@ class Unreadable(bytes):
 
 
 def decode_manifest(data: bytes, name: str) -> str:
-    """Return a manifest's text.
-
-    A checkout may have given it CRLF line ends or a byte order mark. Raises DamagedManifest.
-    """
+    """Return a manifest's text. Raises DamagedManifest."""
     if isinstance(data, Unreadable):
         raise DamagedManifest(name, f"it cannot be read: {data.why.lower()}")
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
+        return tracked_text(data)
     except UnicodeDecodeError as e:
         raise DamagedManifest(name, f"it is not UTF-8 (byte {e.start})") from None
 

@@ -208,11 +208,13 @@ def _bring_up_to_date(
 ) -> tuple[Segments, View]:
     """Return (segments, view) for the documents, making and storing what is missing."""
     wanted: dict[bytes, str] = {}
+    data: bytearray | None = None
     if old is None or old.key != documents.key:
         skipped: list[str] = []
         listed = _noting(_view_documents(documents, old, skipped.append), wanted)
         # In bytes a view is a third of what its rows are as objects, which matters while segments are built.
-        old = View.over(path, encode_view(documents.key, listed, segments, skipped))
+        data = encode_view(documents.key, listed, segments, skipped)
+        old = View.over(path, data)
     else:
         wanted = headings_of_view(old)
     missing = segments.missing(wanted)
@@ -222,7 +224,8 @@ def _bring_up_to_date(
         del wanted
         segments, extra = _index(repo, headings, segments, documents, hooks)
     shown = Segments(segments.kb_dir, [*segments.segments, *extra], [])
-    data = refit_view(old, shown)
+    if data is None or missing:
+        data = refit_view(old, shown)
     if extra:
         return shown, View.over(path, data)
     try:

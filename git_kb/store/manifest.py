@@ -113,6 +113,19 @@ def _value(value: Any) -> str:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
+def tracked_text(data: bytes) -> str:
+    """Return the text of one of our tracked files. A checkout may have given it CRLF line ends or a byte order mark.
+
+    Raises UnicodeDecodeError.
+    """
+    return data.decode("utf-8-sig").replace("\r\n", "\n")
+
+
+def has_conflict(text: str) -> bool:
+    """Return whether git has left the markers of a conflict in a text."""
+    return "\n<<<<<<< " in text or text.startswith("<<<<<<< ")
+
+
 def parse_manifest(text: str, name: str) -> Manifest:
     """Return the manifest in `text`. `name` is its file name, for errors and to check the docid.
 
@@ -121,7 +134,7 @@ def parse_manifest(text: str, name: str) -> Manifest:
     """
     if len(text) > MAX_TEXT:
         raise DamagedManifest(name, f"it has {len(text)} characters")
-    if "\n<<<<<<< " in text or text.startswith("<<<<<<< "):
+    if has_conflict(text):
         raise DamagedManifest(
             name, "it has merge conflict markers; ingest its source again, which writes it anew, then 'git add' it"
         )

@@ -19,18 +19,18 @@ def oddities(kb_dir: str) -> Iterator[tuple[str, str]]:
     """Yield (path, what it is) of what is in the way of the index. Lock files see to themselves (repo/lockfile.py)."""
     if not os.path.lexists(kb_dir):
         return
-    if what := _odd_directory(kb_dir):
+    if what := _odd(kb_dir, "directory"):
         yield kb_dir, what
         return
-    if what := _odd_file(os.path.join(kb_dir, CURRENT)):
+    if what := _odd(os.path.join(kb_dir, CURRENT), "file"):
         yield os.path.join(kb_dir, CURRENT), what
     for name, is_ours in ((DIRECTORY, is_segment_name), (VIEWS, is_view_name)):
         directory = os.path.join(kb_dir, name)
-        if what := _odd_directory(directory):
+        if what := _odd(directory, "directory"):
             yield directory, what
             continue
         for below in sorted(os.listdir(directory)) if os.path.lexists(directory) else ():
-            if is_ours(below) and (what := _odd_file(os.path.join(directory, below))):
+            if is_ours(below) and (what := _odd(os.path.join(directory, below), "file")):
                 yield os.path.join(directory, below), what
 
 
@@ -40,23 +40,17 @@ def mend(kb_dir: str, warn: Callable[[str], None]) -> None:
         set_aside(path, what, warn)
 
 
-def _odd_directory(path: str) -> str:
-    """Return what is wrong with one of our directories, "" when nothing is or it is not there."""
+# What is wanted -> how to tell it by its mode, and the rights we need on it.
+_WANTED = {"directory": (stat.S_ISDIR, os.R_OK | os.X_OK), "file": (stat.S_ISREG, os.R_OK)}
+
+
+def _odd(path: str, wanted: str) -> str:
+    """Return what is wrong with one of our directories or files, "" when nothing is or it is not there."""
+    is_wanted, rights = _WANTED[wanted]
     try:
         mode = os.stat(path).st_mode
     except OSError:
         return "a link that leads nowhere" if os.path.islink(path) else ""
-    if not stat.S_ISDIR(mode):
-        return f"not a directory but {kind(mode)}"
-    return "" if os.access(path, os.R_OK | os.X_OK) else "a directory that cannot be read"
-
-
-def _odd_file(path: str) -> str:
-    """The same for one of our files."""
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        return "a link that leads nowhere" if os.path.islink(path) else ""
-    if not stat.S_ISREG(mode):
-        return f"not a file but {kind(mode)}"
-    return "" if os.access(path, os.R_OK) else "a file that cannot be read"
+    if not is_wanted(mode):
+        return f"not a {wanted} but {kind(mode)}"
+    return "" if os.access(path, rights) else f"a {wanted} that cannot be read"

@@ -11,6 +11,7 @@ import stat
 
 from git_kb.model.digest import digester
 from git_kb.model.source import path_of_source
+from git_kb.repo.regular import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,9 +83,7 @@ def _on_disk(top: str, path: bytes) -> bytes:
 def _blob_bytes(top: str, path: bytes, blob: str) -> bytes | None:
     """Return the bytes of a file when they have that blob id."""
     try:
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        fd = os.open(_on_disk(top, path), flags)
-        with open(fd, "rb") as file:
+        with open(open_regular(_on_disk(top, path)), "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError:
         return None
