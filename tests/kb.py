@@ -4,9 +4,13 @@ import ctypes
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from typing import NamedTuple
+
+import pytest
 
 from git_kb.cli.env import Env
 from git_kb.cli.main import run
@@ -81,6 +85,18 @@ def obey_permissions():
         ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
+# Tests in which permission bits have to count, though we may be root.
+needs_obedience = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can take root's rights from a single program")
+
+
+def _knows_reftable():
+    with tempfile.TemporaryDirectory() as top:
+        return subprocess.run(["git", "init", "-q", "--ref-format=reftable", top], capture_output=True).returncode == 0
+
+
+needs_reftable = pytest.mark.skipif(not _knows_reftable(), reason="git before 2.45 knows no reftable")
+
+
 def process(cwd, *args, stdin=b"", obey=False, **environ):
     """Run `git kb` as its own process. `obey`: permission bits count, for root too (on Linux)."""
     done = subprocess.run(
@@ -120,6 +136,14 @@ class Kb:
         kb.ok("ingest", "-q")
         kb.commit("knowledge base")
         return kb
+
+    @classmethod
+    def copy(cls, model, top, *command):
+        """Return a copy of the repository at `model`, which is made first where it is missing: `ready`, and a command run in it."""
+        if not model.exists():
+            cls.ready(model).ok(*command)
+        shutil.copytree(model, top)
+        return cls(top)
 
     def path(self, name):
         return os.path.join(os.fsencode(self.top), os.fsencode(name))

@@ -3,10 +3,9 @@
 import json
 import os
 import subprocess
-import sys
 
 import pytest
-from kb import CORPUS, GUIDE, Kb, command, git, in_process, obey_permissions, process, process_environ
+from kb import CORPUS, GUIDE, Kb, command, git, in_process, needs_obedience, obey_permissions, process, process_environ
 
 from git_kb.cli.env import worker_count
 from git_kb.cli.main import COMMANDS, command_module, command_parser
@@ -542,7 +541,7 @@ def test_a_full_disk_under_stdout(kb):
     assert done.stderr == b"fatal: write failure on standard output: no space left on device\n"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="drops Linux capabilities")
+@needs_obedience
 @pytest.mark.parametrize("indexed", [True, False])
 def test_where_nothing_can_be_written(tmp_path, indexed):
     """Searches answer in a read-only repository, with the index that is there or one in memory."""

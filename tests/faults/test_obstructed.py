@@ -1,11 +1,9 @@
 """Something else stands where the index keeps its files: commands say so, move it aside and answer."""
 
 import os
-import shutil
-import sys
 
 import pytest
-from kb import Kb, process
+from kb import Kb, needs_obedience, process
 from odd import ODD, a_file, directory, named_pipe, time_limit
 
 from git_kb.index.segments import read_current
@@ -23,11 +21,8 @@ def model(tmp_path_factory):
 
 @pytest.fixture
 def kb(model, tmp_path):
-    if not model.exists():
-        Kb.ready(model).ok("search", "--at", "HEAD", "syrup")
-    shutil.copytree(model, tmp_path / "repo")
     with time_limit(60):
-        yield Kb(tmp_path / "repo")
+        yield Kb.copy(model, tmp_path / "repo", "search", "--at", "HEAD", "syrup")
 
 
 def at(kb, part):
@@ -116,7 +111,7 @@ def test_nothing_is_moved_onto_what_was_moved_before(kb):
         assert os.path.isdir(f"{path}.broken-{n}")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="drops Linux capabilities")
+@needs_obedience
 @pytest.mark.parametrize("part", [*FILES, *DIRECTORIES])
 def test_what_cannot_be_read_is_moved_aside(kb, part):
     wanted = kb.ok("search", "syrup")
@@ -130,7 +125,7 @@ def test_what_cannot_be_read_is_moved_aside(kb, part):
     os.chmod(path + ".broken-1", 0o700)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="drops Linux capabilities")
+@needs_obedience
 def test_a_guard_that_cannot_be_written_can_be_locked(kb):
     os.chmod(at(kb, "lock.guard"), 0o444)
     assert process(kb.top, "ingest", "-f", obey=True).code == 0

@@ -1,7 +1,6 @@
 """Something else stands where a file belongs that commands read: none hangs, each says what is wrong or does without."""
 
 import os
-import shutil
 
 import pytest
 from kb import Kb, process
@@ -47,11 +46,8 @@ def model(tmp_path_factory):
 
 @pytest.fixture
 def kb(model, tmp_path):
-    if not model.exists():
-        Kb.ready(model).ok("search", "syrup")
-    shutil.copytree(model, tmp_path / "repo")
     with time_limit(100):
-        yield Kb(tmp_path / "repo")
+        yield Kb.copy(model, tmp_path / "repo", "search", "syrup")
 
 
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: odd.__name__)

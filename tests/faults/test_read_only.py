@@ -3,12 +3,11 @@
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
-from kb import Kb, files_below, process
+from kb import Kb, files_below, needs_obedience, process
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="drops Linux capabilities")
+pytestmark = needs_obedience
 BACKENDS = ["libgit2", "dulwich"]
 
 

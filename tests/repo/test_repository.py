@@ -10,6 +10,7 @@ import zlib
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from kb import needs_reftable
 
 import git_kb
 from git_kb.repo.discover import discover
@@ -536,13 +537,7 @@ def test_a_partial_clone_fetches_what_is_missing(top, body, tmp_path):
         os.rename(top + "-gone", top)
 
 
-def can_reftable():
-    return (
-        subprocess.run(["git", "init", "-q", "--ref-format=reftable", "--bare", os.devnull], capture_output=True).returncode != 129
-    )
-
-
-@pytest.mark.skipif(not can_reftable(), reason="this git knows no reftable")
+@needs_reftable
 @pytest.mark.parametrize("object_format", ["sha1", "sha256"])
 def test_reftable(tmp_path, object_format):
     top = init(tmp_path / "repo", object_format, "--ref-format=reftable")

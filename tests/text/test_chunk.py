@@ -1,13 +1,10 @@
 """One source in, chunks that tile it out."""
 
-import importlib
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from git_kb.model.section import TRIMMED, make_section
-from git_kb.text import code
 from git_kb.text.chunk import MissingExtra, Unusable, chunk_source
 
 PATHS = ["a.md", "a.txt", "a.rst", "a.json", "a.csv", "a.html", "a.lua", "README"]
@@ -120,12 +117,7 @@ def test_titles_are_one_line_of_bounded_length():
     assert source.title.endswith("word")
 
 
-def test_a_missing_extra_is_no_reason_to_cut_otherwise(monkeypatch):
-    def import_module(name):
-        raise ImportError(name)
-
-    code._load.cache_clear()
-    monkeypatch.setattr(importlib, "import_module", import_module)
+def test_a_missing_extra_is_no_reason_to_cut_otherwise(no_grammars):
     with pytest.raises(MissingExtra) as e:
         chunk_source("a.py", b"x = 1\n")
     assert (e.value.extra, e.value.hint) == ("code", "pip install 'git-kb[code]'")

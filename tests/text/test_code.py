@@ -1,6 +1,5 @@
 """Code: a chunk for each definition."""
 
-import importlib
 import time
 
 import pytest
@@ -10,8 +9,6 @@ from hypothesis import strategies as st
 from git_kb.text import code
 from git_kb.text.code import LANGUAGES, GrammarMissing, cut_code
 from git_kb.text.plain import Limits, is_blank
-
-pytest.importorskip("tree_sitter")
 
 SOURCES = {
     "text/x-python": (
@@ -122,12 +119,7 @@ def test_text_that_is_no_utf8():
     ]
 
 
-def test_a_missing_grammar_is_an_error(monkeypatch):
-    def import_module(name):
-        raise ImportError(name)
-
-    code._load.cache_clear()
-    monkeypatch.setattr(importlib, "import_module", import_module)
+def test_a_missing_grammar_is_an_error(no_grammars):
     with pytest.raises(GrammarMissing) as e:
         cut_code("x", "text/x-python", Limits())
     assert e.value.hint == "pip install 'git-kb[code]'"

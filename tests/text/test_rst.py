@@ -1,15 +1,13 @@
 """reStructuredText titles agree with docutils."""
 
 import pytest
+from docutils import frontend, nodes, utils
+from docutils.parsers.rst import Parser
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from git_kb.text.plain import Limits, is_blank
 from git_kb.text.rst import cut_rst, plain_title, scan_titles
-
-docutils = pytest.importorskip("docutils")
-from docutils import frontend, nodes, utils  # noqa: E402
-from docutils.parsers.rst import Parser  # noqa: E402
 
 
 def oracle(text):
