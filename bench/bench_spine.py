@@ -39,6 +39,7 @@ from git_kb.store.cut import Limits, cut_source
 from git_kb.store.documents import worktree_documents
 from git_kb.store.freshness import Hooks, build_missing, fresh_view, headings_of_view, read_view
 from git_kb.store.freshness import read_entries as read_pool_entries
+from git_kb.store.manifest import render_head
 from git_kb.store.pool import Pool, PoolWriter
 from git_kb.store.state import StateName, worktree_config
 from git_kb.store.viewfile import current_view
@@ -141,14 +142,15 @@ def by_stages(top: str) -> tuple[int, int]:
                 if not writer.has(kbid):
                     writer.add(kbid, data)
         writer.commit("bench")
-    from git_kb.ingest.ingest import _manifest
+    from git_kb.ingest.ingest import _head
 
     blobs = {s.path: s for s in selection.work}
     directory = os.path.join(top, "kb/documents")
     os.makedirs(directory, exist_ok=True)
     with timed("stage: manifests"):
         for path, cut in cuts:
-            write_manifest(directory, _manifest(blobs[path], cut, None, "", Options()))
+            head = _head(blobs[path], cut, None, "", Options())
+            write_manifest(directory, head.docid, (render_head(head) + cut.rows_text).encode())
     with timed("stage: view and index"):
         fresh_view(repo, StateName(), Hooks(lambda m: None, lambda m: None, null_lock))
     return sum(len(c.rows) for _, c in cuts), sum(len(d) for _, d in sources)

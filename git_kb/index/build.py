@@ -302,6 +302,15 @@ def little_endian(numbers: array[int]) -> bytes:
     return numbers.tobytes()
 
 
+def from_little_endian(data: bytes) -> array[int]:
+    """Return the u32 numbers that some bytes of a file are."""
+    numbers = array("I")
+    numbers.frombytes(data)
+    if not LITTLE:
+        numbers.byteswap()
+    return numbers
+
+
 def build_segments(entries: Iterable[Entry]) -> Iterator[bytearray]:
     """Yield the bytes of as many segments as the entries need, in ascending order of id.
 

@@ -214,6 +214,35 @@ class View:
         self.file.close()
 
 
+class ViewPart:
+    """Documents of a view in its bytes, numbers and offsets counted from the part's own start."""
+
+    __slots__ = ("documents", "rows", "strings")
+
+    def __init__(self, documents: bytes, rows: bytes, strings: bytes):
+        self.documents, self.rows, self.strings = documents, rows, strings
+
+
+def encode_part(documents: Iterable[tuple[ViewDocument, list[ViewRow]]]) -> ViewPart:
+    """Return the bytes of documents in order of file name, each with its rows in order."""
+    strings = bytearray()
+    rows = bytearray()
+    table = bytearray()
+
+    def put(texts: Iterable[str]) -> tuple[int, int]:
+        at = len(strings)
+        strings.extend("\0".join([t.replace("\0", " ") for t in texts]).encode("utf-8", "surrogatepass"))
+        return at, len(strings) - at
+
+    for n, (d, place) in enumerate(documents):
+        texts = (d.name, d.stamp.hex(), d.docid, d.title, d.source, d.type, d.tier, d.blob, *d.tags)
+        table += DOCUMENT.pack(*put(texts), len(rows) // ROW.size, len(place))
+        for r in place:
+            at, length = put((r.chunk, r.type, *r.heading))
+            rows += ROW.pack(r.entry_id, n, min(r.line, 0xFFFFFFFF), r.start, r.end - r.start, at, length, min(r.part, 0xFFFF), 0)
+    return ViewPart(bytes(table), bytes(rows), bytes(strings))
+
+
 def encode_view(
     key: bytes, documents: Iterable[tuple[ViewDocument, list[ViewRow]]], segments: Segments, skipped: Iterable[str] = ()
 ) -> bytearray:
@@ -221,35 +250,28 @@ def encode_view(
 
     skipped: messages about manifests that cannot be used; looked at when the documents have been.
     """
+    return join_parts(key, [encode_part(documents)], segments, skipped)
+
+
+def join_parts(key: bytes, parts: Iterable[ViewPart], segments: Segments, skipped: Iterable[str] = ()) -> bytearray:
+    """Return the bytes of a view of all documents in some parts, which are in order. `skipped`: as in `encode_view`."""
     from array import array
+
+    from git_kb.index.build import little_endian
 
     strings = bytearray()
     rows = bytearray()
     table = bytearray()
-    ids: list[bytes] = []
-
-    def put(texts: Iterable[str]) -> tuple[int, int]:
-        at = len(strings)
-        strings.extend("\0".join([t.replace("\0", " ") for t in texts]).encode("utf-8", "surrogatepass"))
-        return at, len(strings) - at
-
-    n_documents = 0
-    for d, place in documents:
-        texts = (d.name, d.stamp.hex(), d.docid, d.title, d.source, d.type, d.tier, d.blob, *d.tags)
-        table += DOCUMENT.pack(*put(texts), len(ids), len(place))
-        for r in place:
-            at, length = put((r.chunk, r.type, *r.heading))
-            rows += ROW.pack(
-                r.entry_id, n_documents, min(r.line, 0xFFFFFFFF), r.start, r.end - r.start, at, length, min(r.part, 0xFFFF), 0
-            )
-            ids.append(r.entry_id)
-        n_documents += 1
+    for part in parts:
+        n_documents, n_rows = len(table) // DOCUMENT.size, len(rows) // ROW.size
+        table += _moved(part.documents, DOCUMENT.size, {0: len(strings), 2: n_rows})
+        rows += _moved(part.rows, ROW.size, {6: n_documents, 11: len(strings)})
+        strings += part.strings
+    ids = _entry_ids(rows)
     order = array("I", sorted(range(len(ids)), key=ids.__getitem__))
     live = set(ids)
     masks, names, tokens, n_found = _masks(live, segments)
-    stats = STATS.pack(n_found, len(ids), n_documents, len(live) - n_found, *tokens)
-    from git_kb.index.build import little_endian
-
+    stats = STATS.pack(n_found, len(ids), len(table) // DOCUMENT.size, len(live) - n_found, *tokens)
     areas: list[tuple[str, bytes | bytearray]] = [
         ("key", key),
         ("stats", stats),
@@ -262,6 +284,21 @@ def encode_view(
         ("masks", masks),
     ]
     return encode_pagefile(MAGIC, GENERATION, areas)
+
+
+def _moved(records: bytes, size: int, columns: dict[int, int]) -> bytes:
+    """Return records of `size` bytes with something added to some of their u32 columns: column -> addend."""
+    if not any(columns.values()):
+        return records
+    from array import array
+
+    from git_kb.index.build import from_little_endian, little_endian
+
+    values = from_little_endian(records)
+    width = size // 4
+    for column, addend in columns.items():
+        values[column::width] = array("I", map(addend.__add__, values[column::width]))
+    return little_endian(values)
 
 
 def _masks(live: set[bytes], segments: Segments) -> tuple[bytes, bytes, list[int], int]:
@@ -304,8 +341,12 @@ def refit_view(view: View, segments: Segments) -> bytearray:
 
 def entry_ids(view: View) -> list[bytes]:
     """Return the entry id of each row, in order."""
-    rows = bytes(view.file.read_area("rows"))
-    return [rows[at : at + ENTRY_SIZE] for at in range(0, len(rows), ROW.size)]
+    return _entry_ids(view.file.read_area("rows"))
+
+
+def _entry_ids(rows: bytes | bytearray | memoryview) -> list[bytes]:
+    data = bytes(rows)
+    return [data[at : at + ENTRY_SIZE] for at in range(0, len(data), ROW.size)]
 
 
 def is_view_name(name: str) -> bool:

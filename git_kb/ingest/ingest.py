@@ -18,7 +18,7 @@ from git_kb.repo.protocol import Repository
 from git_kb.repo.worktree import read_sources
 from git_kb.store.config import Config
 from git_kb.store.cut import Cut, Limits, PackedCut, cut_source, pack_cuts
-from git_kb.store.manifest import SUFFIX, one_line, render_manifest
+from git_kb.store.manifest import SUFFIX, one_line, render_head, render_manifest
 from git_kb.store.pool import Pool, PoolWriter
 from git_kb.store.root import DOCUMENTS
 from git_kb.store.workers import in_workers
@@ -98,10 +98,9 @@ def ingest(
                 summary.skipped.append((source.path, cut))
                 continue
             old, moved_from = source.old, ""
-            if old is None and (match := gone.match(source, cut.rows)) is not None:
+            if old is None and (match := gone.match(source, cut)) is not None:
                 old, moved_from = match, match.source
-            manifest = _manifest(source, cut, old, moved_from, options)
-            writer.add(source, cut, manifest, old)
+            writer.add(source, cut, _head(source, cut, old, moved_from, options), old)
         writer.finish(gone)
     except BaseException:
         writer.abort()
@@ -150,8 +149,8 @@ def _lots(sources: Iterable[tuple[Source, bytes]]) -> Iterator[list[tuple[Source
         yield lot
 
 
-def _manifest(source: Source, cut: Cut | PackedCut, old: Manifest | None, moved_from: str, options: Options) -> Manifest:
-    """Return the new manifest: what the source says, and what only the old manifest knows."""
+def _head(source: Source, cut: Cut | PackedCut, old: Manifest | None, moved_from: str, options: Options) -> Manifest:
+    """Return the new manifest without its sections: what the source says, and what only the old manifest knows."""
     title = options.title or cut.source.title
     if not title and old is not None and not moved_from:
         title = old.title
@@ -162,7 +161,7 @@ def _manifest(source: Source, cut: Cut | PackedCut, old: Manifest | None, moved_
         source=source_of_path(source.path),
         blob=source.blob,
         type=cut.source.type,
-        sections=_superseding(cut.rows, old, source_of_path(source.path)),
+        sections=(),
         moved_from=moved_from or (old.moved_from if old else ""),
         encoding=cut.source.encoding,
         chunker=cut.source.chunker,
@@ -172,13 +171,8 @@ def _manifest(source: Source, cut: Cut | PackedCut, old: Manifest | None, moved_
     )
 
 
-def _superseding(rows: tuple[SectionRow, ...], old: Manifest | None, source: str) -> tuple[SectionRow, ...]:
-    """Return rows with `supersedes`.
-
-    what the old manifest had under the same source_key, when it said something else.
-    """
-    if old is None:
-        return rows
+def _superseding(rows: tuple[SectionRow, ...], old: Manifest, source: str) -> tuple[SectionRow, ...]:
+    """Return rows with `supersedes`: what the old manifest had under the same source_key, when it said something else."""
     keys = source_keys(source, [row.heading for row in old.sections])
     before = dict(zip(keys, old.sections, strict=True))
     result = []
@@ -200,10 +194,11 @@ class _Gone:
             for row in manifest.sections:
                 self._by_kbid.setdefault(row.kbid, []).append(manifest.docid)
 
-    def match(self, source: Source, rows: tuple[SectionRow, ...]) -> Manifest | None:
+    def match(self, source: Source, cut: Cut | PackedCut) -> Manifest | None:
         """Return and take the vanished document that this new one continues, if there is one."""
         if not self.left:
             return None
+        rows = cut.rows
         shared: dict[str, int] = {}
         for kbid in {row.kbid for row in rows}:
             for docid in self._by_kbid.get(kbid, ()):
@@ -225,26 +220,34 @@ class _Writer:
         self.pool = Pool(repo)
         self.writer = PoolWriter(self.pool)
         self.directory = os.path.join(repo.place.work_tree or "", DOCUMENTS)
-        self._ready: list[tuple[Manifest, bytes | None, Manifest | None]] = []
+        # Of each document: docid, source, text, and the manifest of before its move that goes.
+        self._ready: list[tuple[str, str, bytes, Manifest | None]] = []
         self._size = 0
         self._would_be_new: set[str] = set()
 
-    def add(self, source: Source, cut: Cut | PackedCut, manifest: Manifest, old: Manifest | None) -> None:
+    def add(self, source: Source, cut: Cut | PackedCut, head: Manifest, old: Manifest | None) -> None:
+        """Take one document. `head`: its new manifest, which gets its sections here."""
         summary = self.summary
         for warning in cut.source.warnings:
             summary.warnings.append((source.path, warning))
-        summary.n_sections += len(manifest.sections)
-        summary.n_bytes += sum(row.n_bytes for row in manifest.sections)
-        moved = old is not None and old.source != manifest.source
-        if moved:
-            assert old is not None
-            summary.moved.append((old.source, manifest.source))
-        elif old is None:
+        summary.n_sections += cut.n_sections
+        summary.n_bytes += cut.n_bytes
+        moved = None
+        changed = True
+        if old is None:
+            text = render_head(head) + cut.rows_text
             summary.new.append(source.path)
-        elif old == manifest:
-            summary.n_unchanged += 1
         else:
-            summary.changed.append(source.path)
+            manifest = replace(head, sections=_superseding(cut.rows, old, head.source))
+            text = render_manifest(manifest)
+            changed = old != manifest
+            if old.source != head.source:
+                moved = old
+                summary.moved.append((old.source, head.source))
+            elif changed:
+                summary.changed.append(source.path)
+            else:
+                summary.n_unchanged += 1
         for kbid, stored in cut.objects.items():
             if self.options.dry_run:
                 if kbid not in self.pool:
@@ -254,9 +257,9 @@ class _Writer:
                     self.writer.add(kbid, stored)
                 else:
                     self.writer.add_deflated(kbid, *stored)
-        if old != manifest:
-            self._ready.append((manifest, source.path, old if moved else None))
-        self._size += sum(row.n_bytes for row in manifest.sections)
+        if changed:
+            self._ready.append((head.docid, head.source, text.encode(), moved))
+        self._size += cut.n_bytes
         if self._size >= BATCH_BYTES:
             self.publish()
 
@@ -271,10 +274,10 @@ class _Writer:
             self.summary.n_sections_new += self.writer.commit(self._message())
         if self._ready:
             os.makedirs(self.directory, exist_ok=True)
-        for n, (manifest, _path, moved) in enumerate(self._ready):
+        for n, (docid, _source, text, moved) in enumerate(self._ready):
             if n % 1000 == 999:
                 self.beat()
-            write_manifest(self.directory, manifest)
+            write_manifest(self.directory, docid, text)
             if moved is not None:
                 _remove(self.directory, moved)
         self._ready.clear()
@@ -298,14 +301,13 @@ class _Writer:
     def _message(self) -> str:
         n_sources, n_sections = len(self._ready), len(self.writer)
         subject = f"ingest {n_sources} source{'s' * (n_sources != 1)}, {n_sections} new section{'s' * (n_sections != 1)}"
-        named = [f"Kb-Source: {m.source}" for m, _, _ in self._ready[:MAX_TRAILERS]]
+        named = [f"Kb-Source: {source}" for _, source, _, _ in self._ready[:MAX_TRAILERS]]
         return "\n".join([subject, "", "Kb-Operation: ingest", *named]) + "\n"
 
 
-def write_manifest(directory: str, manifest: Manifest) -> None:
+def write_manifest(directory: str, docid: str, text: bytes) -> None:
     """Write one manifest over its old version at once."""
-    data = render_manifest(manifest).encode()
-    atomic_write(os.path.join(directory, manifest.docid + SUFFIX), data, fsync=False)
+    atomic_write(os.path.join(directory, docid + SUFFIX), text, fsync=False)
 
 
 def _remove(directory: str, manifest: Manifest) -> None:

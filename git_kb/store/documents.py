@@ -25,11 +25,13 @@ Warn = Callable[[str], None]
 class Documents:
     """The manifests of one state. `stamps`: file name -> opaque stamp, sorted by name. `load` reads some of them.
 
-    `key` is equal for two states with equal stamps.
+    `key` is equal for two states with equal stamps. `stored`: they are blobs, and their stamps the blobs' ids.
     """
 
-    def __init__(self, stamps: dict[str, bytes], key: bytes, read: Callable[[list[str]], Iterator[tuple[str, bytes]]]):
-        self.stamps, self.key, self.read = stamps, key, read
+    def __init__(
+        self, stamps: dict[str, bytes], key: bytes, read: Callable[[list[str]], Iterator[tuple[str, bytes]]], stored: bool
+    ):
+        self.stamps, self.key, self.read, self.stored = stamps, key, read, stored
 
     def load(self, names: Iterable[str], warn: Warn) -> Iterator[Manifest]:
         """Yield the manifests of these files in order. A damaged one is skipped, with a warning that names it."""
@@ -67,8 +69,18 @@ def decode_manifest(data: bytes, name: str) -> str:
 
 def worktree_documents(place: Place) -> Documents:
     """Return the manifests on disk. `place` has a work tree."""
+    return _worktree_documents(place, *stamp_directory(os.path.join(place.work_tree or "", DOCUMENTS)))
+
+
+def some_documents(repo: Repository, stamps: dict[str, bytes], stored: bool) -> Documents:
+    """Return some documents of a state again, given what that state knows of them. Its `key` is empty."""
+    if stored:
+        return _stored_documents(repo, {name: stamp.hex() for name, stamp in stamps.items()}, b"")
+    return _worktree_documents(repo.place, stamps, b"")
+
+
+def _worktree_documents(place: Place, stamps: dict[str, bytes], key: bytes) -> Documents:
     directory = os.path.join(place.work_tree or "", DOCUMENTS)
-    stamps, key = stamp_directory(directory)
 
     def read(names: list[str]) -> Iterator[tuple[str, bytes]]:
         for name in names:
@@ -79,7 +91,7 @@ def worktree_documents(place: Place) -> Documents:
             except OSError as e:
                 yield name, Unreadable(e.strerror or str(e))
 
-    return Documents(stamps, key, read)
+    return Documents(stamps, key, read, stored=False)
 
 
 def tree_documents(repo: Repository, tree: str | None) -> Documents:
@@ -113,7 +125,7 @@ def _stored_documents(repo: Repository, entries: dict[str, str], key: bytes) -> 
         for name in names:
             yield name, repo.read_blob(entries[name])
 
-    return Documents({n: bytes.fromhex(entries[n]) for n in sorted(entries)}, key, read)
+    return Documents({n: bytes.fromhex(entries[n]) for n in sorted(entries)}, key, read, stored=True)
 
 
 def _is_manifest_name(name: str) -> bool:

@@ -16,7 +16,19 @@ from git_kb.index.build import Entry, build_segments, entry_id, heading_text
 from git_kb.index.pagefile import DamagedSegment, OtherFeature
 from git_kb.index.segment import MAX_ENTRIES, Segment
 from git_kb.index.segments import DIRECTORY, Segments, merge_and_publish, publish, read_current, write_segment
-from git_kb.index.view import VIEWS, View, ViewDocument, ViewRow, encode_view, is_view_name, refit_view, write_view
+from git_kb.index.view import (
+    VIEWS,
+    View,
+    ViewDocument,
+    ViewPart,
+    ViewRow,
+    encode_part,
+    encode_view,
+    is_view_name,
+    join_parts,
+    refit_view,
+    write_view,
+)
 from git_kb.model.document import FRONT_MATTER, Manifest
 from git_kb.model.section import decode_section, kbid_bytes, kbid_text
 from git_kb.repo.discover import Place
@@ -26,7 +38,7 @@ from git_kb.repo.protocol import RefLocked, RefRefused, Repository
 from git_kb.repo.regular import InTheWay
 from git_kb.store.again import Origin, cut_again
 from git_kb.store.collector import paused_collector
-from git_kb.store.documents import Documents
+from git_kb.store.documents import Documents, some_documents
 from git_kb.store.manifest import SUFFIX
 from git_kb.store.mend import mend, oddities
 from git_kb.store.pool import Pool, PoolWriter
@@ -38,6 +50,9 @@ from git_kb.store.workers import in_workers
 T = TypeVar("T")
 MAX_VIEWS = 20
 MIN_SLICED = 40_000
+# Below this many manifests, starting workers to read them costs more than it saves; above, a worker gets so many at once.
+MIN_PARALLEL = 3_000
+LOT_DOCUMENTS = 1_000
 # What a repository raises that we may not write to, or not just now.
 NOT_STORED = (CannotWrite, CannotWritePack, InTheWay, RefLocked, RefRefused, OSError)
 ID_SIZE = 16
@@ -211,9 +226,9 @@ def _bring_up_to_date(
     data: bytearray | None = None
     if old is None or old.key != documents.key:
         skipped: list[str] = []
-        listed = _noting(_view_documents(documents, old, skipped.append), wanted)
+        parts = _parts(repo, documents, old, hooks, wanted, skipped)
         # In bytes a view is a third of what its rows are as objects, which matters while segments are built.
-        data = encode_view(documents.key, listed, segments, skipped)
+        data = join_parts(documents.key, parts, segments, skipped)
         old = View.over(path, data)
     else:
         wanted = headings_of_view(old)
@@ -234,6 +249,34 @@ def _bring_up_to_date(
         return shown, View(path)
     except (CannotWrite, OSError):
         return shown, View.over(path, data)
+
+
+def _parts(
+    repo: Repository, documents: Documents, old: View | None, hooks: Hooks, headings: dict[bytes, str], skipped: list[str]
+) -> Iterator[ViewPart]:
+    """Yield the view of the documents in parts. Notes the heading text of each entry, and messages about bad manifests."""
+    names = list(documents.stamps)
+    if old is not None or hooks.jobs < 2 or len(names) < MIN_PARALLEL:
+        yield encode_part(_noting(_view_documents(documents, old, skipped.append), headings))
+        return
+    place = repo.place.plain()
+    lots = (names[at : at + LOT_DOCUMENTS] for at in range(0, len(names), LOT_DOCUMENTS))
+    calls = ((0, (place, {name: documents.stamps[name] for name in lot}, documents.stored)) for lot in lots)
+    for _, (part, some, messages) in in_workers(_encode_lot, calls, hooks.jobs):
+        headings.update(some)
+        skipped += messages
+        yield part
+
+
+def _encode_lot(place: Place, stamps: dict[str, bytes], stored: bool) -> tuple[ViewPart, dict[bytes, str], list[str]]:
+    """Return the part of a view that some new documents make, in a worker process; and what `_parts` notes."""
+    from git_kb.repo.open import open_repository
+
+    headings: dict[bytes, str] = {}
+    skipped: list[str] = []
+    with open_repository(place) as repo, paused_collector():
+        documents = some_documents(repo, stamps, stored)
+        return encode_part(_noting(_view_documents(documents, None, skipped.append), headings)), headings, skipped
 
 
 def _view_documents(
@@ -308,8 +351,6 @@ def _index(
     try:
         with hooks.lock() as lock:
             pool = Pool(repo)
-            lacking = {kbid for kbid in map(_kbid, headings) if kbid not in pool}
-            _make_again(repo, pool, lacking, documents, hooks)
             # Another process may have indexed some of it while we waited.
             names = read_current(kb_dir)
             segments.close()
@@ -319,9 +360,9 @@ def _index(
             beat = getattr(lock, "refresh", lambda: None)
             written, lost = build_missing(pool, {i: headings[i] for i in missing}, hooks.jobs, beat, hooks)
             names += written
-            # The pool names them, but the object is gone, damaged, or another one.
+            # The pool does not know them, or the object is gone, damaged, or another one.
             if lost and _make_again(repo, pool, set(map(_kbid, lost)), documents, hooks):
-                written, lost = build_missing(pool, {i: headings[i] for i in lost}, 1, beat, hooks)
+                written, lost = build_missing(pool, {i: headings[i] for i in lost}, hooks.jobs, beat, hooks)
                 names += written
             _warn_of_lost(len(lost), hooks)
             merge_and_publish(kb_dir, names, beat)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -53,6 +53,11 @@ class DamagedManifest(Damaged):
 
 def render_manifest(manifest: Manifest) -> str:
     """Return the canonical text of a manifest."""
+    return render_head(manifest) + render_rows(manifest.sections)
+
+
+def render_head(manifest: Manifest) -> str:
+    """Return the document's own keys as text, which is what stands before the first section."""
     head: list[tuple[str, Any]] = [
         ("format", FORMAT),
         ("docid", manifest.docid),
@@ -69,9 +74,12 @@ def render_manifest(manifest: Manifest) -> str:
     optional = ("moved_from", "encoding", "chunker", "tier", "tags")
     lines = [_line(k, v) for k, v in head if v or k not in optional]
     lines += [_line(k, v) for k, v in manifest.extra]
-    for row in manifest.sections:
-        lines.append(_render_row(row))
     return "".join(lines)
+
+
+def render_rows(rows: Iterable[SectionRow]) -> str:
+    """Return the section tables as text."""
+    return "".join(map(_render_row, rows))
 
 
 def _render_row(row: SectionRow) -> str:
@@ -190,9 +198,18 @@ def _parse_canonical(text: str) -> Manifest | None:
     head = read_head(text if cut < 0 else text[:cut])
     if head is None:
         return None
+    rows = parse_rows(text, len(text) if cut < 0 else cut)
+    # JSON, which reads our strings, takes lone surrogates; TOML, which defines them, does not.
+    if rows is None or _SURROGATE.search(text):
+        return None
+    return _make(head, rows)
+
+
+def parse_rows(text: str, start: int = 0) -> tuple[SectionRow, ...] | None:
+    """Return the rows of canonical text from `start` to its end; None when something else is there."""
     rows = []
-    end = len(text) if cut < 0 else cut
-    for match in _ROW.finditer(text, end):
+    end = start
+    for match in _ROW.finditer(text, start):
         if match.start() != end:
             return None
         kbid, chunk, key, heading, type_, role, part, n_lines, n_bytes, supersedes = match.groups()
@@ -206,10 +223,7 @@ def _parse_canonical(text: str) -> Manifest | None:
             )
         )
         end = match.end()
-    # JSON, which reads our strings, takes lone surrogates; TOML, which defines them, does not.
-    if end != len(text) or _SURROGATE.search(text):
-        return None
-    return _make(head, tuple(rows))
+    return tuple(rows) if end == len(text) else None
 
 
 def _headings(inside: str) -> tuple[str, ...]:

@@ -129,6 +129,10 @@ class Pool:
             names = self._names[prefix] = {e.name: e.oid for e in entries if e.mode == FILE}
         return names
 
+    def subtree(self, prefix: bytes) -> str | None:
+        """Return the id of the subtree of kbids that begin with two characters; None when there is none."""
+        return self._prefixes.get(prefix)
+
     def __contains__(self, kbid: str) -> bool:
         return kbid[2:].encode() in self._below(kbid[:2].encode())
 
@@ -308,12 +312,24 @@ class PoolWriter:
                 drop_damaged_loose(place.objects_dir, oid, place.object_format)
 
     def _write_tree(self) -> str | None:
-        """Write the pool's tree with what is new, and return its oid; None when nothing is."""
+        """Write the pool's tree with what is new, and return its oid; None when nothing is.
+
+        A subtree at a time: `update_tree`, which may plant anything anywhere, takes four times as long for 100,000 names.
+        """
         pool = self.pool
-        changes = {pool_path(kbid): (FILE, oid) for kbid, oid in self._oids.items() if pool.oid(kbid) != oid}
-        if not changes:
+        added: dict[bytes, list[TreeEntry]] = {}
+        for kbid, oid in self._oids.items():
+            if pool.oid(kbid) != oid:
+                prefix, _, name = pool_path(kbid).partition(b"/")
+                added.setdefault(prefix, []).append(TreeEntry(name, FILE, oid))
+        if not added:
             return None
         trees: Trees = pool.repo if self._pack is None else _PackedTrees(pool.repo, self._pack)
+        changes: dict[bytes, tuple[int, str] | None] = {}
+        for prefix, entries in added.items():
+            before = pool.subtree(prefix)
+            whole = {entry.name: entry for entry in [*(pool._read_tree(before) if before else ()), *entries]}
+            changes[prefix] = (DIRECTORY, trees.write_tree(whole.values()))
         return update_tree(trees, pool.tree, changes)
 
     def _publish(self, message: str, tree: str | None) -> None:

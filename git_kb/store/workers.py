@@ -10,6 +10,8 @@ from git_kb.errors import KbError
 
 K = TypeVar("K")
 T = TypeVar("T")
+# Imported once, before workers are forked, instead of by each of them.
+PRELOADED = ["git_kb.store.cut", "git_kb.store.freshness", "git_kb.repo.open"]
 # A call may take minutes; whoever holds a lock wants to give a sign of life before that.
 BEAT_S = 30.0
 
@@ -44,8 +46,10 @@ def in_workers(
             beat()
         return key, future.result()
 
-    # A fork would copy what threads hold.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as workers:
+    # A fork of this process would copy what threads hold.
+    context = get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    with ProcessPoolExecutor(jobs, mp_context=context) as workers:
         try:
             for key, arguments in calls:
                 waiting.append((key, workers.submit(function, *arguments)))
