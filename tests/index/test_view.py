@@ -1,6 +1,7 @@
 """Views: what is put in comes out; masks and statistics follow the segments."""
 
 import hashlib
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from git_kb.index.build import Entry, build_segments, entry_id
 from git_kb.index.pagefile import DamagedSegment, OtherFeature
 from git_kb.index.segment import Segment
 from git_kb.index.segments import Segments
-from git_kb.index.view import View, ViewDocument, ViewRow, encode_view, entry_ids, refit_view
+from git_kb.index.view import View, ViewDocument, ViewRow, encode_part, encode_view, entry_ids, join_parts, refit_view
 
 
 def id_of(n):
@@ -51,6 +52,16 @@ def test_a_view_reads_back(shape):
             (r.doc, r.line, r.start, r.end, r.part, r.chunk, r.heading) for r in expected
         ]
     assert view.n_missing == len({i for _, rows in documents for i in (r.entry_id for r in rows)})
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=6), st.sets(st.integers(0, 6)))
+def test_parts_join_to_the_same_view(shape, cuts):
+    """Wherever the documents are cut; also into parts with nothing in them."""
+    segments = segments_of([0, 1, 2], [5])
+    documents = [document(d, [id_of(n) for n in ids]) for d, ids in enumerate(shape)]
+    ends = [0, *sorted(cuts), len(documents)]
+    parts = [encode_part(documents[a:b]) for a, b in pairwise(ends)]
+    assert join_parts(b"key", parts, segments, ["bad"]) == encode_view(b"key", documents, segments, ["bad"])
 
 
 @given(st.sets(st.integers(0, 9)), st.lists(st.sets(st.integers(0, 9), min_size=1), max_size=3))

@@ -48,6 +48,9 @@ def test_any_bytes_are_cut_or_refused(data, name):
     except Unusable:
         return
     assert sum(row.n_bytes for row in cut.rows) == len(data)
+    packed = pack_cut(name, data, LIMITS, "sha1")
+    assert (packed.rows, packed.n_sections, packed.n_bytes) == (cut.rows, cut.n_sections, cut.n_bytes)
+    assert packed.rows_text == cut.rows_text
 
 
 def test_a_cut_depends_on_nothing_else():

@@ -214,6 +214,27 @@ def test_worker_processes_write_the_same_segments(kb, monkeypatch):
     kb.check()
 
 
+@pytest.mark.parametrize("state", [StateName(), StateName("HEAD"), StateName("", True)], ids=["work tree", "HEAD", "index"])
+def test_worker_processes_make_the_same_view(kb, monkeypatch, state):
+    """Also of a state with a manifest that cannot be used."""
+    for i in range(12):
+        kb.write(f"f{i}.md", f"# F{i}\n\nText number {i}.\n")
+    kb.ok("ingest", "-q")
+    kb.write("kb/documents/f5.md.toml", "nonsense\n")
+    kb.commit("more")
+    monkeypatch.setattr(freshness, "LOT_DOCUMENTS", 4)
+    made = []
+    for least in (1, 1000):
+        monkeypatch.setattr(freshness, "MIN_PARALLEL", least)
+        shutil.rmtree(kb.path(".git/kb/views"))
+        said = Said(kb)
+        said.hooks.jobs = 2
+        view, _ = opened(kb, said, state)
+        made.append((bytes(view.file.view), said.warnings))
+    assert made[0] == made[1]
+    assert "manifest 'f5.md.toml' is damaged" in made[0][1][0]
+
+
 def test_sections_made_again_are_those_asked_for_or_none(kb, tmp_path):
     """A manifest that lies about its source cannot put other content under a kbid."""
     kb.git("clone", "-q", ".", str(tmp_path / "clone"))
