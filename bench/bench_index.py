@@ -24,7 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from git_kb.index.build import Entry, build_segments, entry_id
 from git_kb.index.segments import Segments, publish, write_segment
-from git_kb.index.view import View, ViewDocument, ViewRow, encode_view
+from git_kb.index.view import View, ViewDocument, ViewRow, encode_documents, encode_view
 from git_kb.search.query import parse_query
 from git_kb.search.rank import search
 
@@ -76,7 +76,7 @@ def build_ours(rows, directory):
     segments = Segments.open(directory)
     document = ViewDocument("a.toml", b"", "a", "A", "a.md", "text/markdown", "", "", ())
     view_rows = [ViewRow(e.entry_id, 0, 1, 0, 1, 1, "c-1", "", ()) for e in entries]
-    view = View.over("view", encode_view(b"", [(document, view_rows)], segments))
+    view = View.over("view", encode_view(b"", encode_documents([(document, view_rows)]), segments))
     size = sum(os.path.getsize(os.path.join(directory, "segments", n)) for n, _ in names)
     return (
         took,

@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from git_kb.index.build import Entry, build_segments, entry_id
 from git_kb.index.segment import Segment
 from git_kb.index.segments import Segments
-from git_kb.index.view import View, ViewDocument, ViewRow, encode_view
+from git_kb.index.view import View, ViewDocument, ViewRow, encode_documents, encode_view
 from git_kb.search.query import parse_query
 from git_kb.search.rank import search
 from git_kb.search.score import DEFAULTS, Parameters
@@ -54,7 +54,7 @@ def index(folder):
     segments = Segments("", [Segment.over(data) for data in build_segments(sorted(entries.values()))], [])
     document = ViewDocument("a.toml", b"", "a", "A", "a.md", "text/plain", "", "", ())
     rows = [ViewRow(id_, 0, 1, 0, 1, 1, "c-1", "", ()) for id_ in sorted(entries)]
-    return segments, View.over("view", encode_view(b"", [(document, rows)], segments)), names
+    return segments, View.over("view", encode_view(b"", encode_documents([(document, rows)]), segments)), names
 
 
 def measure(ranked, grades):

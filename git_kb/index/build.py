@@ -302,7 +302,7 @@ def little_endian(numbers: array[int]) -> bytes:
     return numbers.tobytes()
 
 
-def from_little_endian(data: bytes) -> array[int]:
+def from_little_endian(data: bytes | bytearray) -> array[int]:
     """Return the u32 numbers that some bytes of a file are."""
     numbers = array("I")
     numbers.frombytes(data)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PAGE_SIZE = 4096
-FORMAT = 2
+FORMAT = 3
 #   offset  size  field
 #        0     8  magic
 #        8     4  format

@@ -56,9 +56,12 @@ class ViewRow:
 
 
 class ViewDocument:
-    """A document. `stamp`: what told its manifest from an older one; `rows`: range of row numbers."""
+    """A document. `stamp`: what told its manifest from an older one; `oid`: the blob id of its manifest, as it was read;
 
-    __slots__ = ("blob", "docid", "name", "rows", "source", "stamp", "tags", "tier", "title", "type")
+    `rows`: range of row numbers.
+    """
+
+    __slots__ = ("blob", "docid", "name", "oid", "rows", "source", "stamp", "tags", "tier", "title", "type")
 
     def __init__(
         self,
@@ -72,8 +75,9 @@ class ViewDocument:
         blob: str,
         tags: tuple[str, ...],
         rows: range = range(0),
+        oid: str = "",
     ):
-        self.name, self.stamp, self.docid, self.title, self.source = name, stamp, docid, title, source
+        self.name, self.stamp, self.oid, self.docid, self.title, self.source = name, stamp, oid, docid, title, source
         self.type, self.tier, self.blob, self.tags, self.rows = type, tier, blob, tags, rows
 
 
@@ -194,17 +198,43 @@ class View:
             raise DamagedSegment(self.file.path, 0, "a row names no document")
         at, length, first, n = DOCUMENT.unpack(self.file.read(self._documents + number * DOCUMENT.size, DOCUMENT.size))
         texts = self._texts(at, length)
-        if len(texts) < 8:
+        if len(texts) < 9:
             raise DamagedSegment(self.file.path, 0, "a document is cut")
-        name, stamp, docid, title, source, type_, tier, blob, *tags = texts
-        return ViewDocument(
-            name, bytes.fromhex(stamp), docid, title, source, type_, tier, blob, tuple(tags), range(first, first + n)
-        )
+        name, stamp, oid, docid, title, source, type_, tier, blob, *tags = texts
+        rows = range(first, first + n)
+        return ViewDocument(name, bytes.fromhex(stamp), docid, title, source, type_, tier, blob, tuple(tags), rows, oid)
 
     def documents(self) -> Iterator[ViewDocument]:
         """Yield all documents in order."""
         for number in range(self.n_documents):
             yield self.document(number)
+
+    def stamps(self) -> list[tuple[str, bytes, str]]:
+        """Return (name, stamp, oid) of all documents in order."""
+        found = []
+        strings = bytes(self.file.read(*self._strings))
+        for at, length, _, _ in DOCUMENT.iter_unpack(self.file.read_area("documents")):
+            name, stamp, oid = str(strings[at : at + length], "utf-8", "surrogatepass").split("\0", 3)[:3]
+            found.append((name, bytes.fromhex(stamp), oid))
+        return found
+
+    def part(self, first: int, end: int) -> ViewPart:
+        """Return the documents from number `first` up to `end`, as a part."""
+        starts = []
+        for number in (first, end):
+            if number < self.n_documents:
+                at, _, row, _ = DOCUMENT.unpack(self.file.read(self._documents + number * DOCUMENT.size, DOCUMENT.size))
+                starts.append((at, row))
+            else:
+                starts.append((self._strings[1], self.n_rows))
+        (strings, row), (strings_end, row_end) = starts
+        documents = self.file.read(self._documents + first * DOCUMENT.size, (end - first) * DOCUMENT.size)
+        rows = self.file.read(self._row_at + row * ROW.size, (row_end - row) * ROW.size)
+        return ViewPart(
+            _moved(bytes(documents), DOCUMENT.size, {0: -strings, 2: -row}),
+            _moved(bytes(rows), ROW.size, {6: -first, 11: -strings}),
+            bytes(self.file.read(self._strings[0] + strings, strings_end - strings)),
+        )
 
     def fits(self, segments: Segments) -> bool:
         """Return whether the masks were made for these segments."""
@@ -219,11 +249,16 @@ class ViewPart:
 
     __slots__ = ("documents", "rows", "strings")
 
-    def __init__(self, documents: bytes, rows: bytes, strings: bytes):
+    def __init__(self, documents: bytes | bytearray, rows: bytes | bytearray, strings: bytes | bytearray):
         self.documents, self.rows, self.strings = documents, rows, strings
 
+    def entry_ids(self) -> list[bytes]:
+        """Return the entry id of each row, in order."""
+        rows = bytes(self.rows)
+        return [rows[at : at + ENTRY_SIZE] for at in range(0, len(rows), ROW.size)]
 
-def encode_part(documents: Iterable[tuple[ViewDocument, list[ViewRow]]]) -> ViewPart:
+
+def encode_documents(documents: Iterable[tuple[ViewDocument, list[ViewRow]]]) -> ViewPart:
     """Return the bytes of documents in order of file name, each with its rows in order."""
     strings = bytearray()
     rows = bytearray()
@@ -235,30 +270,16 @@ def encode_part(documents: Iterable[tuple[ViewDocument, list[ViewRow]]]) -> View
         return at, len(strings) - at
 
     for n, (d, place) in enumerate(documents):
-        texts = (d.name, d.stamp.hex(), d.docid, d.title, d.source, d.type, d.tier, d.blob, *d.tags)
+        texts = (d.name, d.stamp.hex(), d.oid, d.docid, d.title, d.source, d.type, d.tier, d.blob, *d.tags)
         table += DOCUMENT.pack(*put(texts), len(rows) // ROW.size, len(place))
         for r in place:
             at, length = put((r.chunk, r.type, *r.heading))
             rows += ROW.pack(r.entry_id, n, min(r.line, 0xFFFFFFFF), r.start, r.end - r.start, at, length, min(r.part, 0xFFFF), 0)
-    return ViewPart(bytes(table), bytes(rows), bytes(strings))
+    return ViewPart(table, rows, strings)
 
 
-def encode_view(
-    key: bytes, documents: Iterable[tuple[ViewDocument, list[ViewRow]]], segments: Segments, skipped: Iterable[str] = ()
-) -> bytearray:
-    """Return the bytes of a view. Documents in order of file name, each with its rows in order.
-
-    skipped: messages about manifests that cannot be used; looked at when the documents have been.
-    """
-    return join_parts(key, [encode_part(documents)], segments, skipped)
-
-
-def join_parts(key: bytes, parts: Iterable[ViewPart], segments: Segments, skipped: Iterable[str] = ()) -> bytearray:
-    """Return the bytes of a view of all documents in some parts, which are in order. `skipped`: as in `encode_view`."""
-    from array import array
-
-    from git_kb.index.build import little_endian
-
+def join_parts(parts: Iterable[ViewPart]) -> ViewPart:
+    """Return one part with the documents of several, which are in order."""
     strings = bytearray()
     rows = bytearray()
     table = bytearray()
@@ -267,18 +288,30 @@ def join_parts(key: bytes, parts: Iterable[ViewPart], segments: Segments, skippe
         table += _moved(part.documents, DOCUMENT.size, {0: len(strings), 2: n_rows})
         rows += _moved(part.rows, ROW.size, {6: n_documents, 11: len(strings)})
         strings += part.strings
-    ids = _entry_ids(rows)
+    return ViewPart(table, rows, strings)
+
+
+def encode_view(key: bytes, documents: ViewPart, segments: Segments, skipped: Iterable[str] = ()) -> bytearray:
+    """Return the bytes of a view of all documents, with the masks for some segments.
+
+    skipped: messages about manifests that cannot be used.
+    """
+    from array import array
+
+    from git_kb.index.build import little_endian
+
+    ids = documents.entry_ids()
     order = array("I", sorted(range(len(ids)), key=ids.__getitem__))
     live = set(ids)
     masks, names, tokens, n_found = _masks(live, segments)
-    stats = STATS.pack(n_found, len(ids), len(table) // DOCUMENT.size, len(live) - n_found, *tokens)
+    stats = STATS.pack(n_found, len(ids), len(documents.documents) // DOCUMENT.size, len(live) - n_found, *tokens)
     areas: list[tuple[str, bytes | bytearray]] = [
         ("key", key),
         ("stats", stats),
-        ("documents", table),
-        ("rows", rows),
+        ("documents", documents.documents),
+        ("rows", documents.rows),
         ("order", little_endian(order)),
-        ("strings", strings),
+        ("strings", documents.strings),
         ("skipped", "\0".join([message.replace("\0", " ") for message in skipped]).encode("utf-8", "surrogatepass")),
         ("masknames", names),
         ("masks", masks),
@@ -286,7 +319,7 @@ def join_parts(key: bytes, parts: Iterable[ViewPart], segments: Segments, skippe
     return encode_pagefile(MAGIC, GENERATION, areas)
 
 
-def _moved(records: bytes, size: int, columns: dict[int, int]) -> bytes:
+def _moved(records: bytes | bytearray, size: int, columns: dict[int, int]) -> bytes | bytearray:
     """Return records of `size` bytes with something added to some of their u32 columns: column -> addend."""
     if not any(columns.values()):
         return records
@@ -326,27 +359,6 @@ def _masks(live: set[bytes], segments: Segments) -> tuple[bytes, bytes, list[int
         if not whole:
             masks += mask
     return bytes(masks), "".join(lines).encode(), tokens, n_found
-
-
-def refit_view(view: View, segments: Segments) -> bytearray:
-    """Return the bytes of the same view with masks and statistics for other segments. No manifest is read."""
-    n = view.n_rows
-    ids = set(entry_ids(view))
-    masks, names, tokens, n_found = _masks(ids, segments)
-    stats = STATS.pack(n_found, n, view.n_documents, len(ids) - n_found, *tokens)
-    kept = {name: bytes(view.file.read_area(name)) for name in ("documents", "rows", "order", "strings", "skipped")}
-    areas = [("key", view.key), ("stats", stats), *kept.items(), ("masknames", names), ("masks", masks)]
-    return encode_pagefile(MAGIC, GENERATION, areas)
-
-
-def entry_ids(view: View) -> list[bytes]:
-    """Return the entry id of each row, in order."""
-    return _entry_ids(view.file.read_area("rows"))
-
-
-def _entry_ids(rows: bytes | bytearray | memoryview) -> list[bytes]:
-    data = bytes(rows)
-    return [data[at : at + ENTRY_SIZE] for at in range(0, len(data), ROW.size)]
 
 
 def is_view_name(name: str) -> bool:

@@ -35,9 +35,14 @@ class Documents:
 
     def load(self, names: Iterable[str], warn: Warn) -> Iterator[Manifest]:
         """Yield the manifests of these files in order. A damaged one is skipped, with a warning that names it."""
+        for manifest, _ in self.load_with_bytes(names, warn):
+            yield manifest
+
+    def load_with_bytes(self, names: Iterable[str], warn: Warn) -> Iterator[tuple[Manifest, bytes]]:
+        """`load`, with the bytes of each manifest's file."""
         for name, data in self.read(list(names)):
             try:
-                yield parse_manifest(decode_manifest(data, name), name)
+                yield parse_manifest(decode_manifest(data, name), name), data
             except (DamagedManifest, NewerFormat) as e:
                 warn(str(e))
 

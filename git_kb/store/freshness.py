@@ -8,7 +8,7 @@ has it, the answer comes from what is there.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
@@ -22,17 +22,17 @@ from git_kb.index.view import (
     ViewDocument,
     ViewPart,
     ViewRow,
-    encode_part,
+    encode_documents,
     encode_view,
     is_view_name,
     join_parts,
-    refit_view,
     write_view,
 )
 from git_kb.model.document import FRONT_MATTER, Manifest
 from git_kb.model.section import decode_section, kbid_bytes, kbid_text
 from git_kb.repo.discover import Place
 from git_kb.repo.lockfile import CannotWrite, Locked
+from git_kb.repo.objects import object_id
 from git_kb.repo.pack import CannotWritePack
 from git_kb.repo.protocol import RefLocked, RefRefused, Repository
 from git_kb.repo.regular import InTheWay
@@ -49,6 +49,8 @@ from git_kb.store.workers import in_workers
 
 T = TypeVar("T")
 MAX_VIEWS = 20
+# Views that are looked at for documents to take over: a look takes 20 ms for 10,000.
+MAX_CANDIDATES = 4
 MIN_SLICED = 40_000
 # Below this many manifests, starting workers to read them costs more than it saves; above, a worker gets so many at once.
 MIN_PARALLEL = 3_000
@@ -95,8 +97,8 @@ def fresh_view(repo: Repository, state: StateName, hooks: Hooks, rebuild: bool =
         with hooks.lock():
             _drop_all(kb_dir)
         old = None
-    if old is None and not state.rev:
-        old = _any_view(kb_dir)
+    if old is None:
+        old = _nearest_view(kb_dir, documents)
     segments = Segments.open(kb_dir)
     for name, error in segments.damaged:
         if not isinstance(error, OtherFeature):
@@ -172,8 +174,8 @@ def read_view(repo: Repository, state: StateName, hooks: Hooks) -> tuple[View, S
     old = _open_view(path)
     if old is None or old.key != documents.key or not old.fits(segments):
         skipped: list[str] = []
-        listed = _view_documents(documents, old, skipped.append)
-        old = View.over(path, encode_view(documents.key, listed, segments, skipped))
+        part = join_parts(_parts(repo, documents, old or _nearest_view(repo.place.kb_dir, documents), hooks, {}, skipped))
+        old = View.over(path, encode_view(documents.key, part, segments, skipped))
     for message in old.skipped:
         hooks.warn(message)
     return old, segments
@@ -194,13 +196,34 @@ def _open_view(path: str) -> View | None:
         return None
 
 
-def _any_view(kb_dir: str) -> View | None:
-    """Return some view to take unchanged documents from: a new work tree has most of them in common with another."""
+def _nearest_view(kb_dir: str, documents: Documents) -> View | None:
+    """Return the view, of the few last written, that has the most documents in common with a state; None when none has any."""
     directory = os.path.join(kb_dir, VIEWS)
+    ages = []
     for name in _view_names(directory):
-        if name.startswith("worktree") and (view := _open_view(os.path.join(directory, name))) is not None:
-            return view
-    return None
+        try:
+            ages.append((os.stat(os.path.join(directory, name)).st_mtime, name))
+        except OSError:
+            continue
+    best, n_best = None, 0
+    for _, name in sorted(ages)[-MAX_CANDIDATES:]:
+        view = _open_view(os.path.join(directory, name))
+        n_common = len(_unchanged(documents, view)) if view is not None else 0
+        if n_common > n_best:
+            best, n_best = view, n_common
+    return best
+
+
+def _unchanged(documents: Documents, view: View) -> dict[str, int]:
+    """Return name -> number in a view of the documents that stand in a state as the view has them."""
+    try:
+        known = view.stamps()
+    except DamagedSegment:
+        return {}
+    stamps = documents.stamps
+    if documents.stored:
+        return {name: n for n, (name, _, oid) in enumerate(known) if name in stamps and stamps[name].hex() == oid}
+    return {name: n for n, (name, stamp, _) in enumerate(known) if stamps.get(name) == stamp}
 
 
 def _view_names(directory: str) -> list[str]:
@@ -222,25 +245,22 @@ def _bring_up_to_date(
     repo: Repository, documents: Documents, old: View | None, segments: Segments, hooks: Hooks, path: str
 ) -> tuple[Segments, View]:
     """Return (segments, view) for the documents, making and storing what is missing."""
-    wanted: dict[bytes, str] = {}
-    data: bytearray | None = None
+    headings: dict[bytes, str] = {}
+    skipped: list[str] = []
     if old is None or old.key != documents.key:
-        skipped: list[str] = []
-        parts = _parts(repo, documents, old, hooks, wanted, skipped)
-        # In bytes a view is a third of what its rows are as objects, which matters while segments are built.
-        data = join_parts(documents.key, parts, segments, skipped)
-        old = View.over(path, data)
+        part = join_parts(_parts(repo, documents, old, hooks, headings, skipped))
     else:
-        wanted = headings_of_view(old)
-    missing = segments.missing(wanted)
+        part, skipped = old.part(0, old.n_documents), old.skipped
+    missing = segments.missing(part.entry_ids())
     extra: list[Segment] = []
     if missing:
-        headings = {id_: wanted[id_] for id_ in missing}
-        del wanted
+        if not missing <= headings.keys():
+            headings = headings_of_view(View.over(path, encode_view(documents.key, part, segments)))
+        headings = {id_: headings[id_] for id_ in missing}
         segments, extra = _index(repo, headings, segments, documents, hooks)
+    del headings
     shown = Segments(segments.kb_dir, [*segments.segments, *extra], [])
-    if data is None or missing:
-        data = refit_view(old, shown)
+    data = encode_view(documents.key, part, shown, skipped)
     if extra:
         return shown, View.over(path, data)
     try:
@@ -254,12 +274,31 @@ def _bring_up_to_date(
 def _parts(
     repo: Repository, documents: Documents, old: View | None, hooks: Hooks, headings: dict[bytes, str], skipped: list[str]
 ) -> Iterator[ViewPart]:
-    """Yield the view of the documents in parts. Notes the heading text of each entry, and messages about bad manifests."""
+    """Yield the view of the documents in parts: unchanged ones from the old view, others from their manifests.
+
+    Notes the heading text of each entry that was not in the old view, and messages about manifests that cannot be used.
+    """
+    unchanged = _unchanged(documents, old) if old is not None else {}
     names = list(documents.stamps)
-    if old is not None or hooks.jobs < 2 or len(names) < MIN_PARALLEL:
-        yield encode_part(_noting(_view_documents(documents, old, skipped.append), headings))
+    if not unchanged and hooks.jobs > 1 and len(names) >= MIN_PARALLEL:
+        yield from _parts_of_workers(repo, documents, hooks, headings, skipped)
         return
-    place = repo.place.plain()
+    at = 0
+    while at < len(names):
+        start, first = at, unchanged.get(names[at])
+        while at < len(names) and unchanged.get(names[at]) == (None if first is None else first + at - start):
+            at += 1
+        if first is None or old is None:
+            yield encode_documents(_view_documents(repo, documents, names[start:at], headings, skipped.append))
+        else:
+            yield old.part(first, first + at - start)
+
+
+def _parts_of_workers(
+    repo: Repository, documents: Documents, hooks: Hooks, headings: dict[bytes, str], skipped: list[str]
+) -> Iterator[ViewPart]:
+    """`_parts` of documents that are all new, by worker processes."""
+    place, names = repo.place.plain(), list(documents.stamps)
     lots = (names[at : at + LOT_DOCUMENTS] for at in range(0, len(names), LOT_DOCUMENTS))
     calls = ((0, (place, {name: documents.stamps[name] for name in lot}, documents.stored)) for lot in lots)
     for _, (part, some, messages) in in_workers(_encode_lot, calls, hooks.jobs):
@@ -269,39 +308,31 @@ def _parts(
 
 
 def _encode_lot(place: Place, stamps: dict[str, bytes], stored: bool) -> tuple[ViewPart, dict[bytes, str], list[str]]:
-    """Return the part of a view that some new documents make, in a worker process; and what `_parts` notes."""
+    """Return the part that some new documents make, in a worker process; and what `_parts` notes."""
     from git_kb.repo.open import open_repository
 
     headings: dict[bytes, str] = {}
     skipped: list[str] = []
     with open_repository(place) as repo, paused_collector():
         documents = some_documents(repo, stamps, stored)
-        return encode_part(_noting(_view_documents(documents, None, skipped.append), headings)), headings, skipped
+        part = encode_documents(_view_documents(repo, documents, list(stamps), headings, skipped.append))
+        return part, headings, skipped
 
 
 def _view_documents(
-    documents: Documents, old: View | None, skip: Callable[[str], None]
+    repo: Repository, documents: Documents, names: list[str], headings: dict[bytes, str], skip: Callable[[str], None]
 ) -> Iterator[tuple[ViewDocument, list[ViewRow]]]:
-    """Yield each document with its rows, in order of file name: unchanged ones from the old view, others from their manifests.
+    """Yield documents with their rows, from their manifests. Notes the heading text of each entry.
 
     skip: takes a message about a manifest that cannot be used.
     """
-    known = {}
-    if old is not None:
-        known = {d.name: d for d in old.documents() if documents.stamps.get(d.name) == d.stamp}
-    changed = [name for name in documents.stamps if name not in known]
-    loaded = documents.load(changed, skip)
-    ahead = next(loaded, None)
-    for name, stamp in documents.stamps.items():
-        if name in known:
-            assert old is not None
-            yield known[name], [old.row(number) for number in known[name].rows]
-        elif ahead is not None and ahead.docid + SUFFIX == name:
-            yield _view_document(ahead, stamp)
-            ahead = next(loaded, None)
+    for manifest, data in documents.load_with_bytes(names, skip):
+        stamp = documents.stamps[manifest.docid + SUFFIX]
+        oid = stamp.hex() if documents.stored else object_id("blob", data, repo.place.object_format)
+        yield _view_document(manifest, stamp, oid, headings)
 
 
-def _view_document(manifest: Manifest, stamp: bytes) -> tuple[ViewDocument, list[ViewRow]]:
+def _view_document(manifest: Manifest, stamp: bytes, oid: str, headings: dict[bytes, str]) -> tuple[ViewDocument, list[ViewRow]]:
     document = ViewDocument(
         name=manifest.docid + SUFFIX,
         stamp=stamp,
@@ -312,24 +343,17 @@ def _view_document(manifest: Manifest, stamp: bytes) -> tuple[ViewDocument, list
         tier=manifest.tier,
         blob=manifest.blob,
         tags=manifest.tags,
+        oid=oid,
     )
     rows = []
     for row, (line, start, end) in zip(manifest.sections, manifest.spans(), strict=True):
         if row.role == FRONT_MATTER:
             continue
-        id_ = entry_id(kbid_bytes(row.kbid), heading_text(manifest.title, row.heading))
+        text = heading_text(manifest.title, row.heading)
+        id_ = entry_id(kbid_bytes(row.kbid), text)
+        headings[id_] = text
         rows.append(ViewRow(id_, 0, line, start, end, row.part, row.chunk, row.type, row.heading))
     return document, rows
-
-
-def _noting(
-    listed: Iterable[tuple[ViewDocument, list[ViewRow]]], headings: dict[bytes, str]
-) -> Iterator[tuple[ViewDocument, list[ViewRow]]]:
-    """Pass documents on, and note the heading text of each entry."""
-    for document, rows in listed:
-        for row in rows:
-            headings[row.entry_id] = heading_text(document.title, row.heading)
-        yield document, rows
 
 
 def headings_of_view(view: View) -> dict[bytes, str]:

@@ -164,7 +164,7 @@ def test_a_torn_file_is_damaged(tmp_path, cut):
     ("offset", "value", "error"),
     [
         (0, b"X", DamagedSegment),
-        (8, b"\x03", NewerFormat),
+        (8, b"\xff", NewerFormat),
         (8, b"\x01", OtherFeature),
         (16, b"\x01", DamagedSegment),
         (24, b"\xff", DamagedSegment),

@@ -12,7 +12,7 @@ from git_kb.index.build import Entry, build_segments, entry_id
 from git_kb.index.pagefile import DamagedSegment, OtherFeature
 from git_kb.index.segment import Segment
 from git_kb.index.segments import Segments
-from git_kb.index.view import View, ViewDocument, ViewRow, encode_part, encode_view, entry_ids, join_parts, refit_view
+from git_kb.index.view import View, ViewDocument, ViewRow, encode_documents, encode_view, join_parts
 
 
 def id_of(n):
@@ -33,18 +33,24 @@ def segments_of(*groups):
     return Segments("", opened, [])
 
 
+def whole(view):
+    return view.part(0, view.n_documents)
+
+
 def document(d, ids):
     rows = [ViewRow(i, d, 3 * n + 1, 10 * n, 10 * n + 9, 1 + n, f"c-{n:08x}", "", ("A", f"b{n}")) for n, i in enumerate(ids)]
-    return ViewDocument(f"{d}.toml", b"\1\2", f"doc{d}", f"Title {d}", f"d/{d}.md", "text/markdown", "", "f" * 40, ("x", "y")), rows
+    return ViewDocument(
+        f"{d}.toml", b"\1\2", f"doc{d}", f"Title {d}", f"d/{d}.md", "text/markdown", "", "f" * 40, ("x", "y"), oid=f"{d:040x}"
+    ), rows
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=5))
 def test_a_view_reads_back(shape):
     documents = [document(d, [id_of(n) for n in ids]) for d, ids in enumerate(shape)]
-    view = View.over("v", encode_view(b"key", documents, Segments("", [], [])))
+    view = View.over("v", encode_view(b"key", encode_documents(documents), Segments("", [], [])))
     assert view.key == b"key"
     assert [(d.docid, d.title, d.tags) for d in view.documents()] == [(d.docid, d.title, d.tags) for d, _ in documents]
-    assert list(entry_ids(view)) == [r.entry_id for _, rows in documents for r in rows]
+    assert whole(view).entry_ids() == [r.entry_id for _, rows in documents for r in rows]
     for n in range(10):
         found = view.rows_of(id_of(n))
         expected = [r for _, rows in documents for r in rows if r.entry_id == id_of(n)]
@@ -60,8 +66,13 @@ def test_parts_join_to_the_same_view(shape, cuts):
     segments = segments_of([0, 1, 2], [5])
     documents = [document(d, [id_of(n) for n in ids]) for d, ids in enumerate(shape)]
     ends = [0, *sorted(cuts), len(documents)]
-    parts = [encode_part(documents[a:b]) for a, b in pairwise(ends)]
-    assert join_parts(b"key", parts, segments, ["bad"]) == encode_view(b"key", documents, segments, ["bad"])
+    expected = encode_view(b"key", encode_documents(documents), segments, ["bad"])
+    made = [encode_documents(documents[a:b]) for a, b in pairwise(ends)]
+    assert encode_view(b"key", join_parts(made), segments, ["bad"]) == expected
+    view = View.over("v", expected)
+    taken = [view.part(min(a, len(documents)), min(b, len(documents))) for a, b in pairwise(ends)]
+    assert encode_view(b"key", join_parts(taken), segments, ["bad"]) == expected
+    assert view.stamps() == [(d.name, d.stamp, d.oid) for d, _ in documents]
 
 
 @given(st.sets(st.integers(0, 9)), st.lists(st.sets(st.integers(0, 9), min_size=1), max_size=3))
@@ -69,7 +80,7 @@ def test_masks_and_statistics_are_those_of_the_live_entries(live, groups):
     groups = [sorted(set(g) - set().union(*groups[:i])) for i, g in enumerate(groups)]
     segments = segments_of(*[g for g in groups if g])
     rows = [entry(n) for n in sorted(live)]
-    data = encode_view(b"k", [document(0, [e.entry_id for e in rows])], segments)
+    data = encode_view(b"k", encode_documents([document(0, [e.entry_id for e in rows])]), segments)
     view = View.over("v", data)
     held = {i for s in segments for i in s.entry_ids()}
     ids = {e.entry_id for e in rows}
@@ -79,19 +90,19 @@ def test_masks_and_statistics_are_those_of_the_live_entries(live, groups):
         mask = view.mask(segment.name) or b"\1" * segment.n_entries
         assert [i for i, m in zip(segment.entry_ids(), mask, strict=True) if m] == [i for i in segment.entry_ids() if i in ids]
     # From other segments to these: the same bytes as made for them at once.
-    other = View.over("v", encode_view(b"k", [document(0, [e.entry_id for e in rows])], Segments("", [], [])))
+    other = View.over("v", encode_view(b"k", encode_documents([document(0, [e.entry_id for e in rows])]), Segments("", [], [])))
     assert other.fits(segments) == (not segments.names)
-    assert refit_view(other, segments) == data
+    assert encode_view(b"k", whole(other), segments) == data
 
 
 def test_every_flipped_byte_is_noticed_or_harmless():
     segments = segments_of([1, 2, 3])
-    data = encode_view(b"k", [document(0, [entry(1).entry_id, entry(3).entry_id])], segments)
+    data = encode_view(b"k", encode_documents([document(0, [entry(1).entry_id, entry(3).entry_id])]), segments)
 
     def answers(view):
         rows = [
             (r.entry_id, r.doc, r.line, r.start, r.end, r.part, r.chunk, r.heading)
-            for i in entry_ids(view)
+            for i in whole(view).entry_ids()
             for r in view.rows_of(i)
         ]
         masks = [view.mask(n) for n in view.segment_names]
@@ -121,12 +132,12 @@ def test_every_flipped_byte_is_noticed_or_harmless():
 @pytest.mark.parametrize("cut", [0, 64, 4096, -1])
 def test_a_torn_view_is_damaged(tmp_path, cut):
     path = tmp_path / "v"
-    path.write_bytes(encode_view(b"k", [], Segments("", [], []))[:cut])
+    path.write_bytes(encode_view(b"k", encode_documents([]), Segments("", [], []))[:cut])
     with pytest.raises(DamagedSegment):
         View(str(path))
 
 
 def test_an_entry_in_two_segments_counts_once():
     segments = segments_of([1, 2], [2, 3])
-    view = View.over("v", encode_view(b"k", [document(0, [entry(n).entry_id for n in (1, 2, 3)])], segments))
+    view = View.over("v", encode_view(b"k", encode_documents([document(0, [entry(n).entry_id for n in (1, 2, 3)])]), segments))
     assert (view.n_live, view.n_missing) == (3, 0)

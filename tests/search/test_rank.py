@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from git_kb.index.build import Entry, build_segments, entry_id
 from git_kb.index.segment import Segment
 from git_kb.index.segments import Segments
-from git_kb.index.view import View, ViewDocument, ViewRow, encode_view
+from git_kb.index.view import View, ViewDocument, ViewRow, encode_documents, encode_view
 from git_kb.search import rank as rank_module
 from git_kb.search.query import Either, Group, parse_query
 from git_kb.search.rank import search
@@ -36,7 +36,7 @@ def corpus_of(groups, live):
     segments = Segments("", opened, [])
     rows = [ViewRow(e.entry_id, 0, 1, 0, 1, 1, "c-1", "", ()) for e in live]
     document = ViewDocument("a.toml", b"", "a", "A", "a.md", "text/markdown", "", "", ())
-    return segments, View.over("v", encode_view(b"", [(document, rows)], segments))
+    return segments, View.over("v", encode_view(b"", encode_documents([(document, rows)]), segments))
 
 
 def count(live):

@@ -3,12 +3,17 @@
 import json
 import os
 import shutil
+import tempfile
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from kb import GUIDE, Kb, forget_source
 
 from git_kb.index.segments import Segments
+from git_kb.index.view import ViewDocument, ViewRow
 from git_kb.repo.lockfile import WriterLock
+from git_kb.store import documents as documents_module
 from git_kb.store import freshness
 from git_kb.store.documents import worktree_documents
 from git_kb.store.freshness import Hooks, drop_damaged, fresh_view, read_view, slices, with_fresh_view
@@ -233,6 +238,60 @@ def test_worker_processes_make_the_same_view(kb, monkeypatch, state):
         made.append((bytes(view.file.view), said.warnings))
     assert made[0] == made[1]
     assert "manifest 'f5.md.toml' is damaged" in made[0][1][0]
+
+
+def view_content(kb, state):
+    """All a view says but for stamps: a document taken from another state's view keeps its stamp there."""
+    view, _ = opened(kb, Said(kb), state)
+    fields = [f for f in ViewDocument.__slots__ if f != "stamp"]
+    documents = [[getattr(d, f) for f in fields] for d in view.documents()]
+    areas = [bytes(view.file.read_area(a)) for a in ("key", "stats", "order", "skipped", "masknames", "masks")]
+    rows = [[getattr(view.row(n), f) for f in ViewRow.__slots__] for n in range(view.n_rows)]
+    return documents, rows, areas
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["", "bees", "ants", "!"])), max_size=3), min_size=1, max_size=4)
+)
+@settings(max_examples=15, deadline=None)
+def test_a_view_made_from_another_is_the_one_made_from_manifests(history):
+    """Over commits that add, change, delete and damage documents; of the work tree, the index and each commit."""
+    with tempfile.TemporaryDirectory() as top:
+        kb = Kb.ready(top)
+        for changes in history:
+            for n, word in changes:
+                path = f"kb/documents/f{n}.md.toml"
+                if word == "!":
+                    kb.write(path, "nonsense\n")
+                elif word:
+                    kb.write(f"f{n}.md", f"# F{n}\n\nText on {word}.\n\n## More\n\n{word * 2}\n")
+                elif os.path.exists(kb.path(path)):
+                    for gone in (path, f"f{n}.md"):
+                        if os.path.exists(kb.path(gone)):
+                            os.unlink(kb.path(gone))
+            kb.run("ingest", "-q", "-f")
+            kb.commit("step")
+            for state in (StateName(), StateName("HEAD"), StateName("HEAD~1"), StateName("", True)):
+                made = view_content(kb, state)
+                os.rename(kb.path(".git/kb/views"), kb.path(".git/kb/aside"))
+                assert view_content(kb, state) == made, state
+                shutil.rmtree(kb.path(".git/kb/views"))
+                os.rename(kb.path(".git/kb/aside"), kb.path(".git/kb/views"))
+
+
+def test_a_view_of_a_commit_reads_only_the_manifests_that_differ(kb, monkeypatch):
+    kb.commit("one")
+    opened(kb, Said(kb))
+    kb.write("docs/guide.md", GUIDE + "\n## Winter\n\nFeed them.\n")
+    kb.ok("ingest", "-q")
+    kb.commit("two")
+    read = []
+    parse = documents_module.parse_manifest
+    monkeypatch.setattr(documents_module, "parse_manifest", lambda text, name: read.append(name) or parse(text, name))
+    for state in (StateName("HEAD"), StateName("HEAD~1"), StateName("", True)):
+        read.clear()
+        opened(kb, Said(kb), state)
+        assert read == (["docs--guide.md.toml"] if state.rev == "HEAD~1" else [])
 
 
 def test_sections_made_again_are_those_asked_for_or_none(kb, tmp_path):
