@@ -234,3 +234,13 @@ def files_below(directory):
             with open(full, "rb") as file:
                 found[os.path.relpath(full, directory)] = file.read()
     return found
+
+
+def assert_message(done, code, *parts):
+    """Check an error: its exit code, one line that begins as git's do, what it names, and no traceback."""
+    assert done.code == code, done
+    assert done.err.startswith("fatal: " if code == 128 else "error: "), done.err
+    assert "Traceback" not in done.err
+    for part in parts:
+        assert part in done.err
+    assert done.out == ""

@@ -32,6 +32,8 @@ PLUMBING = {
     "cat-section": "cat_section",
     "ls-sections": "ls_sections",
     "ls-documents": "ls_documents",
+    "ls-segments": "ls_segments",
+    "dump-segment": "dump_segment",
     "chunk": "chunk",
     "tokens": "tokens",
 }

@@ -286,11 +286,17 @@ class Segment:
             raise DamagedSegment(self.file.path, 0, f"its term tree makes no sense ({e})") from None
         return found
 
-    def all_terms(self) -> Iterator[tuple[str, int, int]]:
-        """Yield (term, code point, df) of all terms, in order."""
-        for key, value in self.terms.scan():
-            code_point, df, *_ = decode_varints(value)
-            yield key.decode("utf-8", "surrogatepass"), code_point, df
+    def all_terms(self, prefix: str = "") -> Iterator[tuple[str, int, int]]:
+        """Yield (term, code point, df) of all terms that begin with `prefix`, in order."""
+        start = prefix.encode("utf-8", "surrogatepass")
+        try:
+            for key, value in self.terms.scan(start):
+                if not key.startswith(start):
+                    return
+                code_point, df, *_ = decode_varints(value)
+                yield key.decode("utf-8", "surrogatepass"), code_point, df
+        except (BadTree, IndexError, ValueError) as e:
+            raise DamagedSegment(self.file.path, 0, f"its term tree makes no sense ({e})") from None
 
     def token_bytes(self, ordinal: int) -> bytes:
         """Return the token string of an entry in UTF-8, as it is stored."""

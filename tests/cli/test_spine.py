@@ -5,7 +5,19 @@ import os
 import subprocess
 
 import pytest
-from kb import CORPUS, GUIDE, Kb, command, git, in_process, needs_obedience, obey_permissions, process, process_environ
+from kb import (
+    CORPUS,
+    GUIDE,
+    Kb,
+    assert_message,
+    command,
+    git,
+    in_process,
+    needs_obedience,
+    obey_permissions,
+    process,
+    process_environ,
+)
 
 from git_kb.cli.env import worker_count
 from git_kb.cli.main import COMMANDS, command_module, command_parser
@@ -18,16 +30,6 @@ def kb(tmp_path):
 
 def lines(text):
     return text.splitlines()
-
-
-def assert_message(done, code, *parts):
-    """Check an error: its exit code, one line that begins as git's do, what it names, and no traceback."""
-    assert done.code == code, done
-    assert done.err.startswith("fatal: " if code == 128 else "error: "), done.err
-    assert "Traceback" not in done.err
-    for part in parts:
-        assert part in done.err
-    assert done.out == ""
 
 
 def test_spine(tmp_path):

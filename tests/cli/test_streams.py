@@ -26,6 +26,8 @@ ARGUMENTS = {
     "cat-section": ["-p", "KBID"],
     "ls-sections": [],
     "ls-documents": [],
+    "ls-segments": [],
+    "dump-segment": ["seg-"],
     "chunk": ["notes.txt"],
     "tokens": ["notes.txt"],
 }
