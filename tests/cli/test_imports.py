@@ -55,6 +55,15 @@ def test_search_imports_little(tmp_path, query):
     assert {n for n in names if n.split(".")[0] == "git_kb"} <= OURS
 
 
+def test_search_at_a_revision_imports_little(tmp_path):
+    kb = Kb.ready(tmp_path / "repo")
+    kb.ok("search", "--at", "HEAD", "hive")
+    code, names = imported(kb.top, "search", "--at", "HEAD", "hive")
+    assert code == 0
+    assert names & FORBIDDEN == set()
+    assert {n for n in names if n.split(".")[0] == "git_kb"} <= OURS | {"git_kb.repo.spawn", "git_kb.store.treestate"}
+
+
 def test_the_long_way_is_noticed(tmp_path):
     """The test above would see it, were the short way not taken."""
     kb = Kb.ready(tmp_path / "repo")

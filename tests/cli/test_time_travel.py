@@ -45,6 +45,23 @@ def test_search_at_an_earlier_commit(kb):
     kb.check()
 
 
+@pytest.mark.parametrize("rev", ["HEAD", "HEAD~1", "v1", "main", ":/fondant", "nope", "HEAD~9", "HEAD:docs", "@"])
+def test_the_short_way_to_a_revision_says_what_the_long_one_says(kb, rev, tmp_path):
+    """Also in a bare repository, where HEAD is meant when nothing is; an offset keeps a search off the short way."""
+    kb.git("tag", "v1")
+    change(kb)
+    kb.git("clone", "-q", "--bare", ".", str(tmp_path / "bare"))
+    bare = Kb(tmp_path / "bare")
+    bare.git("fetch", "-q", kb.top, "refs/kb/sections:refs/kb/sections")
+    for there in (kb, bare):
+        for words in (["hive"], ["syrup"], ["nowhere"]):
+            for more in (["--at", rev], []):
+                there.run("search", *more, *words)  # whatever is made for the first time is made now
+                long = there.run("search", "--offset", "0", *more, *words)
+                assert there.run("search", *more, *words) == long, (there.top, words, more)
+    assert kb.run("search", "--at", "HEAD~1", "syrup").code == 0
+
+
 def test_sections_that_were_replaced_stay_readable(kb):
     """The pool keeps what older commits cite."""
     kbid = kb.json("search", "syrup")["results"][0]["kbid"]
