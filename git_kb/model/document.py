@@ -11,6 +11,8 @@ from unicodedata import category, normalize
 
 FORMAT = 1
 FRONT_MATTER = "front-matter"
+# The language of documents whose manifest names none.
+ENGLISH = "en"
 MAX_DOCID_BYTES = 150
 RESERVED_FIRST = ("url", "stdin", "generated")
 _PLAIN_ASCII = re.compile(r"[A-Za-z0-9._+/-]+")
@@ -35,7 +37,7 @@ class SectionRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One document. `extra` holds keys this version does not know, in file order."""
+    """One document. `language`: a code, "" for English. `extra` holds keys this version does not know, in file order."""
 
     docid: str
     title: str
@@ -46,6 +48,7 @@ class Manifest:
     moved_from: str = ""
     encoding: str = ""
     chunker: str = ""
+    language: str = ""
     tier: str = ""
     tags: tuple[str, ...] = ()
     extra: tuple[tuple[str, Any], ...] = field(default=())
@@ -82,6 +85,11 @@ def source_keys(source: str, headings: Iterable[Sequence[str]]) -> list[str]:
         taken.add(key)
         keys.append(key)
     return keys
+
+
+def is_language(code: str) -> bool:
+    """Return whether a text has the form of a language code (ISO 639): two or three small letters."""
+    return 2 <= len(code) <= 3 and code.isascii() and code.isalpha() and code.islower()
 
 
 def _key(source: str, heading: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import repeat
 
 from git_kb.text.marks import MARK_RANGES
 from git_kb.text.stems import stem
@@ -38,7 +39,7 @@ def code_point(n: int) -> int:
 
 
 class Vocabulary(dict[str, str]):
-    """Word -> the characters of its terms. A term gets the next character when it is first seen.
+    """Word -> the characters of its terms, in the default rules. A term gets the next character when it is first seen.
 
     So `"".join(map(vocabulary.__getitem__, find_words(text)))` is the text's token string, made in C.
     """
@@ -46,13 +47,15 @@ class Vocabulary(dict[str, str]):
     def __init__(self) -> None:
         super().__init__({FIELDS: FIELDS, TEXTS: TEXTS})
         self.codes: dict[str, str] = {}
+        # The same for other rules (`languages.rules_of`).
+        self.others: dict[str, _OtherWords] = {}
 
     def __missing__(self, word: str) -> str:
         if not word.isascii():
-            text = "".join(map(self._char, word_terms(word)))
+            text = "".join(map(self.char, word_terms(word)))
             cached = not is_unspaced(word[0])
         elif word.isalpha() and (word[1:].islower() or len(word) == 1):
-            text = self._char(stem(word[:MAX_WORD].lower()))
+            text = self.char(stem(word[:MAX_WORD].lower()))
             cached = True
         else:
             text = self._identifier(word.strip("_")[:MAX_WORD].rstrip("_"))
@@ -65,41 +68,71 @@ class Vocabulary(dict[str, str]):
         """Return the characters of an ASCII word without underscores around it: `words.word_terms`, faster."""
         if not word:
             return ""
-        whole = self._char(stem(word.lower()))
+        whole = self.char(stem(word.lower()))
         parts = find_parts(word)
         if not 1 < len(parts) <= MAX_PARTS:
             return whole
         # A part has no parts, so the word that it is has its one character.
         return whole + "".join(map(self.__getitem__, parts))
 
-    def _char(self, term: str) -> str:
+    def words_of(self, rules: str) -> dict[str, str]:
+        """Return word -> the characters of its terms under some rules."""
+        if not rules:
+            return self
+        found = self.others.get(rules)
+        if found is None:
+            found = self.others[rules] = _OtherWords(self, rules)
+        return found
+
+    def char(self, term: str) -> str:
         char = self.codes.get(term)
         if char is None:
             char = self.codes[term] = chr(code_point(len(self.codes) + 1))
         return char
 
-    def encode(self, texts: list[tuple[str, str, str]]) -> list[str]:
-        """Return the token string of each text, given as its fields."""
+    def encode(self, texts: list[tuple[str, str, str]], rules: Sequence[str] = ()) -> list[str]:
+        """Return the token string of each text, given as its fields. rules: those of each text; without them, the default ones."""
         strings: list[str] = []
         run: list[str] = []
-        for three in texts:
+        run_rules = ""
+        for three, its_rules in zip(texts, rules or repeat(""), strict=False):
             text = f" {FIELDS} ".join(three)
-            if text.isascii() and text.count(FIELDS) == 2 and TEXTS not in text and not needs_stripping(text):
+            plain = text.isascii() and text.count(FIELDS) == 2 and TEXTS not in text and not needs_stripping(text)
+            if plain and its_rules == run_rules:
                 run.append(text)
                 continue
             # Codes are given in order of first use, so what was put off comes first.
-            strings += self._encode_run(run)
+            strings += self._encode_run(run, run_rules)
             run.clear()
-            strings.append(FIELDS.join(["".join(map(self.__getitem__, find_words(field))) for field in three]))
-        return strings + self._encode_run(run)
+            if plain:
+                run.append(text)
+                run_rules = its_rules
+            else:
+                chars = self.words_of(its_rules).__getitem__
+                strings.append(FIELDS.join(["".join(map(chars, find_words(field))) for field in three]))
+        return strings + self._encode_run(run, run_rules)
 
-    def _encode_run(self, texts: list[str]) -> list[str]:
+    def _encode_run(self, texts: list[str], rules: str) -> list[str]:
         """Return the token strings of texts in ASCII, with their fields joined: cut as one text."""
         words = f" {TEXTS} ".join(texts).translate(_JOINED_WORDS).split()
-        return "".join(map(self.__getitem__, words)).split(TEXTS) if texts else []
+        return "".join(map(self.words_of(rules).__getitem__, words)).split(TEXTS) if texts else []
 
     def permute(self, moved: dict[int, str]) -> None:
         """Give terms other characters: `moved` maps old ones to new ones."""
-        for table in (self, self.codes):
+        for table in (self, self.codes, *self.others.values()):
             for key, string in table.items():
                 table[key] = string.translate(moved)
+
+
+class _OtherWords(dict[str, str]):
+    """Word -> the characters of its terms under other rules than the default ones."""
+
+    def __init__(self, vocabulary: Vocabulary, rules: str):
+        super().__init__({FIELDS: FIELDS, TEXTS: TEXTS})
+        self.char, self.rules = vocabulary.char, rules
+
+    def __missing__(self, word: str) -> str:
+        text = "".join(map(self.char, word_terms(word, self.rules)))
+        if len(self) < MAX_CACHED and len(word) <= MAX_WORD and not is_unspaced(word[0]):
+            self[word] = text
+        return text

@@ -12,11 +12,19 @@ from bisect import bisect_right
 from git_kb.text.stems import stem
 
 # Changes whenever the terms of some text change: indexes of another generation are built again.
-GENERATION = 1
+GENERATION = 2
 
 MAX_WORD = 64  # characters of a word that count
 MAX_PARTS = 12  # a word of more parts (a hash, a key) is taken whole
 MAX_TERM_BYTES = 255  # a key of the term tree
+# English function words: in a query of other words they say nothing, and would only favour text that has many of them.
+_FUNCTION_WORDS = (
+    "a about also am an and any are as at be been being between both but by can could did do does for from had has "
+    "have he her his how i if in into is it its me might many more most much must my no not of on or other our over shall "
+    "she should so some such than that the their them then there these they this those to under us was we were "
+    "what when where which who whom whose why will with would you your"
+)
+STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 # Stands between the fields of an entry's token string.
 FIELDS = "\x01"
 
@@ -41,7 +49,7 @@ _REMOVE = dict.fromkeys(map(ord, INVISIBLE))
 # ascending.
 _UNSEGMENTED = (
     (0x0E00, 0x0EFF),  # Thai, Lao
-    (0x1000, 0x109F),  # Myanmar
+    (0x1000, 0x109F),  # Myanmar (Burmese)
     (0x1100, 0x11FF),  # Hangul Jamo
     (0x1780, 0x17FF),  # Khmer
     (0x2E80, 0x2FDF),  # radicals
@@ -71,9 +79,18 @@ _LAST = [last for _, last in _UNSEGMENTED]
 ASCII_WORDS = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) == "_")}
 
 
-def terms(text: str) -> list[str]:
-    """Return the terms of a text in order: what a phrase compares."""
-    return [term for word in words(text) for term in word_terms(word)]
+def terms(text: str, rules: str = "") -> list[str]:
+    """Return the terms of a text in order: what a phrase compares. rules: how words are stemmed (`languages.rules_of`)."""
+    return [term for word in words(text) for term in word_terms(word, rules)]
+
+
+def folded(word: str, rules: str = "") -> str:
+    """Return a word as terms of longer words may begin: folded, and not stemmed."""
+    if not rules and word.isascii():
+        return word.lower()
+    from git_kb.text.languages import word_forms
+
+    return word_forms(word, rules, stemmed=False)[0]
 
 
 def prepare(text: str) -> str:
@@ -106,7 +123,7 @@ def words(text: str) -> list[str]:
         if char.isalnum() or char == "_":
             if start < 0:
                 start = i
-        elif start >= 0 and not _is_mark(char):
+        elif start >= 0 and not is_mark(char):
             found.append(text[start:i])
             start = -1
     if start >= 0:
@@ -114,7 +131,7 @@ def words(text: str) -> list[str]:
     return found
 
 
-def _is_mark(char: str) -> bool:
+def is_mark(char: str) -> bool:
     if char < "\u0300":
         return False
     from git_kb.text.marks import MARK_RANGES
@@ -131,14 +148,14 @@ def is_unspaced(char: str) -> bool:
     return ord(char) <= _LAST[bisect_right(_FIRST, ord(char)) - 1]
 
 
-def word_terms(word: str) -> list[str]:
+def word_terms(word: str, rules: str = "") -> list[str]:
     """Return the terms of one word: itself; of an identifier, the whole and then its parts; of an unspaced
     run, its pairs.
 
     Where scripts meet inside a word, each run counts for itself. Empty for a word of underscores.
     """
     if word.isascii() or max(word) < "\u0e00":
-        return _spaced_terms(word)
+        return _spaced_terms(word, rules)
     found: list[str] = []
     start = 0
     for i in range(1, len(word) + 1):
@@ -146,7 +163,11 @@ def word_terms(word: str) -> list[str]:
             continue
         run = word[start:i]
         if not is_unspaced(run[0]):
-            found += _spaced_terms(run)
+            found += _spaced_terms(run, rules)
+        elif min(run) < "\u1800" and _has_clusters(run):
+            from git_kb.text.clusters import cluster_terms
+
+            found += cluster_terms(run)
         elif len(run) == 1:
             found.append(run)
         else:
@@ -155,28 +176,34 @@ def word_terms(word: str) -> list[str]:
     return found
 
 
-def _spaced_terms(word: str) -> list[str]:
+def _has_clusters(run: str) -> bool:
+    """Whether an unspaced run has letters of Thai, Lao, Burmese or Khmer, whose signs gather around a consonant."""
+    return any("\u0e00" <= c <= "\u0eff" or "\u1000" <= c <= "\u109f" or "\u1780" <= c <= "\u17ff" for c in run)
+
+
+def _spaced_terms(word: str, rules: str) -> list[str]:
     if len(word) <= MAX_WORD and word.isalpha() and (word[1:].islower() or word.isupper() or len(word) == 1):
-        return [_term(word)]
+        return _forms(word, rules)
     word = word.strip("_")[:MAX_WORD].rstrip("_")
     if not word:
         return []
     parts = _parts(word)
     if len(parts) == 1 or len(parts) > MAX_PARTS:
-        return [_term(word)]
-    return [_term(word), *map(_term, parts)]
+        return _forms(word, rules)
+    return [form for piece in (word, *parts) for form in _forms(piece, rules)]
 
 
-def _term(word: str) -> str:
-    """Return the folded and stemmed form of a word or part."""
-    if word.isascii():
-        return stem(word.lower())
-    from unicodedata import normalize
+def _forms(word: str, rules: str) -> list[str]:
+    """Return the folded and stemmed forms of a word or part: one, or two (`languages.word_forms`)."""
+    if not rules and word.isascii():
+        return [stem(word.lower())]
+    from git_kb.text.languages import word_forms
 
-    term = stem(normalize("NFKC", word.casefold()))
-    if len(term) * 4 > MAX_TERM_BYTES:
-        term = term.encode()[:MAX_TERM_BYTES].decode("utf-8", "ignore")
-    return term
+    return [form if len(form) * 4 <= MAX_TERM_BYTES else _cut(form) for form in word_forms(word, rules)]
+
+
+def _cut(form: str) -> str:
+    return form.encode()[:MAX_TERM_BYTES].decode("utf-8", "ignore")
 
 
 def _parts(word: str) -> list[str]:
