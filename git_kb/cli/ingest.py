@@ -3,7 +3,8 @@
 Cuts each source into sections, stores the sections in refs/kb/sections and writes one manifest a source
 below kb/documents/ in the work tree. A source whose blob has not changed costs a lookup. Directories give
 what kb.config.json includes and git does not ignore; a file named here is taken whatever the patterns say,
-and stays up to date with its directory from then on.
+and stays up to date with its directory from then on. The language of a document is what its front matter calls
+lang, else what its text shows, else language.default of kb.config.json; words are stemmed by it.
 A symbolic link in a directory is not followed. One that is named here stands for what it points to, which is
 ingested under its own name if it is in this repository. Nothing is staged or committed.
 """

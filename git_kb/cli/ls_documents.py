@@ -1,7 +1,7 @@
 """git kb ls-documents: list the documents of a state, one a line.
 
 The default format is "docid TAB source". --format takes any of {docid} {title} {source} {blob} {type}
-{tier} {tags} {sections}; -z ends records with NUL.
+{language} {tier} {tags} {sections}; -z ends records with NUL.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.cli.records import Records
+    from git_kb.model.document import ENGLISH
     from git_kb.store.state import default_state, open_documents
 
     records = Records(env, args)
@@ -35,6 +36,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
                 "source": manifest.source,
                 "blob": manifest.blob,
                 "type": manifest.type,
+                "language": manifest.language or ENGLISH,
                 "tier": manifest.tier,
                 "tags": list(manifest.tags),
                 "sections": len(manifest.sections),

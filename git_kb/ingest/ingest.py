@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from git_kb.ingest.select import Selection, Source
-from git_kb.model.document import Manifest, SectionRow, docid_of_path, source_keys
+from git_kb.model.document import ENGLISH, Manifest, SectionRow, docid_of_path, source_keys
 from git_kb.model.source import source_of_path
 from git_kb.repo.lockfile import atomic_write, remove_leftovers
 from git_kb.repo.protocol import Repository
@@ -100,7 +100,7 @@ def ingest(
             old, moved_from = source.old, ""
             if old is None and (match := gone.match(source, cut)) is not None:
                 old, moved_from = match, match.source
-            writer.add(source, cut, _head(source, cut, old, moved_from, options), old)
+            writer.add(source, cut, _head(source, cut, old, moved_from, options, config.language), old)
         writer.finish(gone)
     except BaseException:
         writer.abort()
@@ -111,7 +111,7 @@ def ingest(
 
 def _cuts(repo: Repository, work: list[Source], config: Config, options: Options) -> Iterator[tuple[Source, Cut | PackedCut | str]]:
     """Yield each source, cut, in order; the reason instead where it cannot be used or read."""
-    limits = Limits(config.chunk_target, config.chunk_ceiling)
+    limits = Limits(config.chunk_target, config.chunk_ceiling, config.detect_language)
     unreadable: list[tuple[Source, str]] = []
     by_path = {source.path: source for source in work}
     read = read_sources(repo.place, [s.file for s in work], lambda error: unreadable.append((by_path[error.path], error.why)))
@@ -149,8 +149,11 @@ def _lots(sources: Iterable[tuple[Source, bytes]]) -> Iterator[list[tuple[Source
         yield lot
 
 
-def _head(source: Source, cut: Cut | PackedCut, old: Manifest | None, moved_from: str, options: Options) -> Manifest:
+def _head(
+    source: Source, cut: Cut | PackedCut, old: Manifest | None, moved_from: str, options: Options, default_language: str
+) -> Manifest:
     """Return the new manifest without its sections: what the source says, and what only the old manifest knows."""
+    language = cut.source.language or default_language
     title = options.title or cut.source.title
     if not title and old is not None and not moved_from:
         title = old.title
@@ -165,6 +168,7 @@ def _head(source: Source, cut: Cut | PackedCut, old: Manifest | None, moved_from
         moved_from=moved_from or (old.moved_from if old else ""),
         encoding=cut.source.encoding,
         chunker=cut.source.chunker,
+        language="" if language == ENGLISH else language,
         tier=options.tier or (old.tier if old else ""),
         tags=tuple(sorted({*cut.source.tags, *options.tags, *(old.tags if old else ())})),
         extra=old.extra if old else (),

@@ -30,7 +30,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedSource:
-    """All of one source. `title` is "" when nothing in the source gives one; `warnings` are for the user."""
+    """All of one source. `title` is "" when nothing in the source gives one; `language`: its code; `warnings` are for the user."""
 
     type: str
     chunks: tuple[Chunk, ...]
@@ -38,6 +38,7 @@ class ChunkedSource:
     tags: tuple[str, ...] = ()
     encoding: str = ""
     chunker: str = ""
+    language: str = ""
     warnings: tuple[str, ...] = ()
     # Front matter as plain data (str -> JSON-like), without what the manifest has keys for.
     metadata: tuple[tuple[str, str], ...] = ()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from git_kb.errors import KbError
+from git_kb.model.document import ENGLISH, is_language
 from git_kb.store.root import CONFIG
 
 DEFAULT_INCLUDE = (
@@ -44,6 +45,8 @@ class Config:
     max_file_bytes: int = 20_000_000
     chunk_target: int = 4000
     chunk_ceiling: int = 8000
+    language: str = ENGLISH
+    detect_language: bool = True
     unknown: tuple[str, ...] = field(default=())
 
 
@@ -55,6 +58,8 @@ _KEYS: dict[str, tuple[str, Any]] = {
     "sources.max_file_bytes": ("max_file_bytes", (1, 1 << 40)),
     "chunk.target": ("chunk_target", (200, 1 << 20)),
     "chunk.ceiling": ("chunk_ceiling", (400, 1 << 21)),
+    "language.default": ("language", is_language),
+    "language.detect": ("detect_language", bool),
 }
 
 
@@ -70,6 +75,7 @@ def default_config_text(name: str) -> str:
             "max_file_bytes": config.max_file_bytes,
         },
         "chunk": {"target": config.chunk_target, "ceiling": config.chunk_ceiling},
+        "language": {"default": config.language, "detect": config.detect_language},
     }
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
@@ -102,6 +108,14 @@ def parse_config(data: bytes) -> Config:
 
 
 def _checked(key: str, value: Any, kind: Any) -> Any:
+    if kind is is_language:
+        if not isinstance(value, str) or not is_language(value):
+            raise BadConfig(key, "is not a language code of two or three small letters, such as 'en'")
+        return value
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise BadConfig(key, "is neither true nor false")
+        return value
     if kind is str:
         if not isinstance(value, str):
             raise BadConfig(key, "is not a string")

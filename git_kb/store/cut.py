@@ -24,10 +24,11 @@ DEFLATE_LEVEL = 1
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Sizes in bytes: where a section part closes, and what none may pass."""
+    """Sizes in bytes: where a section part closes, and what none may pass. detect: look for the language of the prose, too."""
 
     target: int
     ceiling: int
+    detect: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,8 @@ class PackedCut:
 
 def cut_source(path: bytes, data: bytes, limits: Limits) -> Cut:
     """Cut one source. `path` is its repository path. Raises text.chunk.Unusable with the reason."""
-    source = chunk_source(path.decode("utf-8", "replace"), data, target=limits.target, ceiling=limits.ceiling)
+    name = path.decode("utf-8", "replace")
+    source = chunk_source(name, data, target=limits.target, ceiling=limits.ceiling, detect=limits.detect)
     pieces = _visible(source.chunks)
     if not pieces:
         raise Unusable(os.fsdecode(path), "it is empty")

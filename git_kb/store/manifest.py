@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from git_kb.errors import Damaged, NewerFormat
-from git_kb.model.document import FORMAT, FRONT_MATTER, Manifest, SectionRow
+from git_kb.model.document import FORMAT, FRONT_MATTER, Manifest, SectionRow, is_language
 from git_kb.model.source import path_of_source
 
 SUFFIX = ".toml"
@@ -28,7 +28,10 @@ _HEX = re.compile(r"[0-9a-f]+\Z")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _BLOB = re.compile(rb'\nblob = "([0-9a-f]{40}|[0-9a-f]{64})"(?:\n|\Z)')
 _SOURCE = re.compile(rb'\nsource = ("(?:[^"\\\n]|\\.)*")(?:\n|\Z)')
-_DOCUMENT_KEYS = ("format", "docid", "title", "source", "moved_from", "blob", "type", "encoding", "chunker", "tier", "tags")
+_DOCUMENT_KEYS = (
+    "format", "docid", "title", "source", "moved_from", "blob", "type", "encoding", "chunker", "language", "tier",
+    "tags",
+)  # fmt: skip
 _ROW_KEYS = ("kbid", "chunk", "source_key", "heading", "type", "role", "part", "n_lines", "n_bytes", "supersedes")
 # One canonical row, its optional keys as groups that may be missing.
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
@@ -68,10 +71,11 @@ def render_head(manifest: Manifest) -> str:
         ("type", manifest.type),
         ("encoding", manifest.encoding),
         ("chunker", manifest.chunker),
+        ("language", manifest.language),
         ("tier", manifest.tier),
         ("tags", list(manifest.tags)),
     ]
-    optional = ("moved_from", "encoding", "chunker", "tier", "tags")
+    optional = ("moved_from", "encoding", "chunker", "language", "tier", "tags")
     lines = [_line(k, v) for k, v in head if v or k not in optional]
     lines += [_line(k, v) for k, v in manifest.extra]
     return "".join(lines)
@@ -305,6 +309,7 @@ def _make(head: dict[str, Any], rows: tuple[SectionRow, ...]) -> Manifest:
         moved_from=_typed(head, "moved_from", str, ""),
         encoding=_typed(head, "encoding", str, ""),
         chunker=_typed(head, "chunker", str, ""),
+        language=_typed(head, "language", str, ""),
         tier=_typed(head, "tier", str, ""),
         tags=tuple(_strings(head, "tags")),
         extra=tuple((k, v) for k, v in head.items() if k not in _DOCUMENT_KEYS),
@@ -319,6 +324,8 @@ def _check(manifest: Manifest, name: str, canonical: bool) -> None:
         raise DamagedManifest(name, f"its source '{manifest.source}' leaves the repository")
     if not _HEX.match(manifest.blob) or len(manifest.blob) not in (40, 64):
         raise DamagedManifest(name, f"'{manifest.blob}' is not a blob id")
+    if manifest.language and not is_language(manifest.language):
+        raise DamagedManifest(name, f"'{manifest.language}' is not a language code")
     for n, row in enumerate(manifest.sections, 1):
         if max(row.n_bytes, row.n_lines, row.part) > MAX_COUNT:
             raise DamagedManifest(name, f"section {n}: a count is too large")

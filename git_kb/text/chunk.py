@@ -32,10 +32,12 @@ class MissingExtra(Unusable):
         super().__init__(path, reason, f"pip install 'git-kb[{extra}]'")
 
 
-def chunk_source(path: str, data: bytes, target: int = 4000, ceiling: int = 8000, type: str | None = None) -> ChunkedSource:
+def chunk_source(
+    path: str, data: bytes, target: int = 4000, ceiling: int = 8000, type: str | None = None, detect: bool = False
+) -> ChunkedSource:
     """Cut a source into chunks that tile it. type: its MIME type, when it is not to be guessed from path and content.
 
-    Sizes are bytes of UTF-8. Raises Unusable.
+    detect: look at the prose for its language, when front matter does not tell. Sizes are bytes of UTF-8. Raises Unusable.
     """
     type = type or guess_type(path, data)
     decoded = _decode(path, data, type)
@@ -51,9 +53,23 @@ def chunk_source(path: str, data: bytes, target: int = 4000, ceiling: int = 8000
         tags=cut.tags,
         encoding=encoding,
         chunker=cut.chunker,
+        language=_language(type, text, cut, detect),
         warnings=decoded.warnings + cut.warnings,
         metadata=cut.metadata,
     )
+
+
+def _language(type: str, text: str, cut: Cut, detect: bool) -> str:
+    declared = [value for key, value in cut.metadata if key in ("lang", "language")]
+    if not declared and not detect:
+        return ""
+    from git_kb.text.detect import declared_language, document_language
+
+    told = next(filter(None, map(declared_language, declared)), "")
+    if told or not detect:
+        return told
+    start = cut.pieces[0].end if cut.pieces and cut.pieces[0].role else 0
+    return document_language(type, text[start:])
 
 
 def why_unusable(path: str, data: bytes) -> str:

@@ -121,7 +121,7 @@ def test_other_json_forms(kb):
     for line in lines(kb.ok("log", "--json")):
         assert {"oid", "when", "when_s", "author", "email", "subject", "where", "sources"} == set(json.loads(line))
     for line in lines(kb.ok("ls-documents", "--json")):
-        assert set(json.loads(line)) == {"docid", "title", "source", "blob", "type", "tier", "tags", "sections"}
+        assert set(json.loads(line)) == {"docid", "title", "source", "blob", "type", "language", "tier", "tags", "sections"}
     sections = [json.loads(line) for line in lines(kb.ok("ls-sections", "--json"))]
     assert [s["line"] for s in sections if s["docid"] == "docs--guide.md"] == [1, 5, 9]
     for line in lines(kb.ok("chunk", "docs/guide.md")):

@@ -23,6 +23,9 @@ def test_the_text_init_writes_reads_as_the_defaults():
         (b'{"chunk": {"target": true}}', "chunk.target is not an integer"),
         (b'{"chunk": {"target": 5000, "ceiling": 4000}}', "chunk.ceiling is 4000"),
         (b'{"name": 3}', "name is not a string"),
+        (b'{"language": "de"}', "language is not an object"),
+        (b'{"language": {"default": "German"}}', "language.default is not a language code"),
+        (b'{"language": {"detect": 1}}', "language.detect is neither true nor false"),
         (b"[" * 100_000, "is not JSON"),
     ],
 )
@@ -39,7 +42,11 @@ json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda v: (
         st.lists(v, max_size=3)
-        | st.dictionaries(st.sampled_from(["name", "version", "sources", "include", "chunk", "target"]), v, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["name", "version", "sources", "include", "chunk", "target", "language", "default", "detect"]),
+            v,
+            max_size=3,
+        )
     ),
 )
 

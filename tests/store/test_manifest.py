@@ -43,6 +43,7 @@ manifests = st.builds(
     sections=st.lists(rows, max_size=4).map(tuple),
     moved_from=st.sampled_from(["", "old.md"]),
     encoding=st.sampled_from(["", "utf-16-le"]),
+    language=st.sampled_from(["", "de", "gsw"]),
     tier=st.sampled_from(["", "S"]),
     tags=st.lists(text, max_size=3).map(tuple),
     extra=st.one_of(st.just(()), unknown),
