@@ -4,8 +4,8 @@
     eval_ranking.py FOLDER... [--k1 X] [--b H,B,C] [--weights H,B,C]
 
 Each folder holds corpus.jsonl {_id, title, text}, queries.jsonl {_id, text} and qrels.tsv (query, document, grade, with a heading
-line). A document is indexed as one entry: its title the heading, its text the body. nDCG as trec_eval has it: gain = grade,
-discount = log2(rank + 1).
+line). A document is indexed as one entry: its title the heading, its text the body, its language what ingest would find. nDCG as
+trec_eval has it: gain = grade, discount = log2(rank + 1).
 """
 
 import argparse
@@ -17,13 +17,15 @@ from math import log2
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from git_kb.index.build import Entry, build_segments, entry_id
+from git_kb.index.build import Entry, build_segments, context_of, entry_id
 from git_kb.index.segment import Segment
 from git_kb.index.segments import Segments
 from git_kb.index.view import View, ViewDocument, ViewRow, encode_documents, encode_view
+from git_kb.model.document import ENGLISH
 from git_kb.search.query import parse_query
 from git_kb.search.rank import search
 from git_kb.search.score import DEFAULTS, Parameters
+from git_kb.text.detect import document_language
 
 
 def read_lines(path):
@@ -44,17 +46,23 @@ def read_qrels(path):
 
 def index(folder):
     """Return (segments, view, entry id -> document id)."""
-    entries, names = {}, {}
+    entries, names, ids = {}, {}, {}
     for row in read_lines(os.path.join(folder, "corpus.jsonl")):
         title, text = row.get("title") or "", row["text"]
         digest = hashlib.sha256(f"{row['_id']}\0{title}\0{text}".encode()).digest()[:16]
-        entry = Entry(entry_id(digest, title), "text/plain", title, text)
+        language = document_language("text/plain", f"{title}\n{text}") or ENGLISH
+        context = context_of(title, (), "" if language == ENGLISH else language)
+        entry = Entry(entry_id(digest, context), "text/plain", context, text)
         entries[entry.entry_id] = entry
         names[entry.entry_id] = row["_id"]
+        ids.setdefault(language, []).append(entry.entry_id)
     segments = Segments("", [Segment.over(data) for data in build_segments(sorted(entries.values()))], [])
-    document = ViewDocument("a.toml", b"", "a", "A", "a.md", "text/plain", "", "", ())
-    rows = [ViewRow(id_, 0, 1, 0, 1, 1, "c-1", "", ()) for id_ in sorted(entries)]
-    return segments, View.over("view", encode_view(b"", encode_documents([(document, rows)]), segments)), names
+    documents = []
+    for language in sorted(ids):
+        code = "" if language == ENGLISH else language
+        document = ViewDocument(f"{language}.toml", b"", language, "A", "a.md", "text/plain", "", "", (), language=code)
+        documents.append((document, [ViewRow(id_, 0, 1, 0, 1, 1, "c-1", "", ()) for id_ in sorted(ids[language])]))
+    return segments, View.over("view", encode_view(b"", encode_documents(documents), segments)), names
 
 
 def measure(ranked, grades):
@@ -74,7 +82,7 @@ def evaluate(folder, parameters, indexed=None):
     for query in read_lines(os.path.join(folder, "queries.jsonl")):
         grades = qrels.get(query["_id"], {})
         if any(g > 0 for g in grades.values()):
-            hits = search(segments, view, parse_query(query["text"]), 100, 0, parameters).hits
+            hits = search(segments, view, parse_query(query["text"], view.rules), 100, 0, parameters).hits
             rows.append(measure([names[h.entry_id] for h in hits], grades))
     return [sum(column) / len(rows) for column in zip(*rows, strict=True)]
 

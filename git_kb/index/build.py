@@ -35,6 +35,7 @@ from git_kb.index.segment import (
 from git_kb.index.varint import encode_varints
 from git_kb.text.bulk import MAX_TERMS, Vocabulary, code_point
 from git_kb.text.fields import fields
+from git_kb.text.languages import rules_of
 from git_kb.text.words import FIELDS, GENERATION
 
 # A segment is closed when it holds this much text, so that building it stays within some 200 MB.
@@ -49,26 +50,47 @@ LITTLE = sys.byteorder == "little"
 
 
 class Entry(NamedTuple):
-    """What is indexed: a section together with the heading text it stands under."""
+    """What is indexed: a section in its context."""
 
     entry_id: bytes
     mime: str
-    heading: str
+    context: str
     content: str
 
+    @property
+    def rules(self) -> str:
+        """The rules by which its terms are made."""
+        return split_context(self.context)[0]
 
-def heading_text(title: str, headings: Iterable[str]) -> str:
-    """Return the heading text of a manifest row."""
+    @property
+    def heading(self) -> str:
+        """The heading text."""
+        return split_context(self.context)[1]
+
+
+def context_of(title: str, headings: Iterable[str], language: str = "") -> str:
+    """Return the context of a manifest row: its heading text, after the rules of its language and a NUL where these are not "".
+
+    docs/format-index.md, "What is indexed".
+    """
     lines: list[str] = []
     for line in (title, *headings):
         if line and (not lines or lines[-1] != line):
             lines.append(line)
-    return "\n".join(lines)
+    text = "\n".join(lines).replace("\0", " ")
+    rules = rules_of(language) if language else ""
+    return f"{rules}\0{text}" if rules else text
 
 
-def entry_id(kbid_bytes: bytes, heading: str) -> bytes:
-    """Return the id of the entry of a section (the kbid's 16 bytes) under a heading text: 24 bytes."""
-    return kbid_bytes + xxh3_64_digest(heading.encode("utf-8", "surrogatepass"))
+def split_context(context: str) -> tuple[str, str]:
+    """Return (rules, heading text) of a context."""
+    rules, nul, heading = context.partition("\0")
+    return (rules, heading) if nul else ("", context)
+
+
+def entry_id(kbid_bytes: bytes, context: str) -> bytes:
+    """Return the id of the entry of a section (the kbid's 16 bytes) in a context: 24 bytes."""
+    return kbid_bytes + xxh3_64_digest(context.encode("utf-8", "surrogatepass"))
 
 
 class SegmentBuilder:
@@ -103,7 +125,7 @@ class SegmentBuilder:
         """Take one entry. Raises ValueError when it is out of order."""
         self._name(entry.entry_id, entry.mime)
         self.text_bytes += len(entry.content)
-        for text in (entry.content, entry.heading):
+        for text in (entry.content, entry.context):
             # A character gives two terms at most; NFKC makes up to 18 characters of one.
             self.most_terms += len(text) * (2 if text.isascii() else 36)
         self.uncut.append(entry)
@@ -128,7 +150,8 @@ class SegmentBuilder:
 
     def _cut(self) -> None:
         """Make the token strings of the entries that came since the last time."""
-        self.strings += self.vocabulary.encode([fields(e.mime, e.content, e.heading) for e in self.uncut])
+        texts = [fields(e.mime, e.content, e.heading) for e in self.uncut]
+        self.strings += self.vocabulary.encode(texts, [e.rules for e in self.uncut])
         self.uncut.clear()
         self.most_terms = 0
         if len(self.strings) >= N_RANKED and not self.moved:

@@ -25,8 +25,8 @@ VIEWS = "views"
 SUFFIX = ".kbv"
 #   entry id, document, first line, byte offset, byte length, strings offset, strings length, part, reserved
 ROW = Struct("<24sIIQIIIHH")
-#   strings offset, strings length, first row, rows
-DOCUMENT = Struct("<IIII")
+#   strings offset, strings length, first row, rows, language
+DOCUMENT = Struct("<IIII4s")
 #   live entries, rows, documents, entries missing from all segments, tokens in heading, body, code of live
 # entries
 STATS = Struct("<IIIIQQQ")
@@ -58,10 +58,10 @@ class ViewRow:
 class ViewDocument:
     """A document. `stamp`: what told its manifest from an older one; `oid`: the blob id of its manifest, as it was read;
 
-    `rows`: range of row numbers.
+    `rows`: range of row numbers; `language`: a code, "" for English.
     """
 
-    __slots__ = ("blob", "docid", "name", "oid", "rows", "source", "stamp", "tags", "tier", "title", "type")
+    __slots__ = ("blob", "docid", "language", "name", "oid", "rows", "source", "stamp", "tags", "tier", "title", "type")
 
     def __init__(
         self,
@@ -76,9 +76,10 @@ class ViewDocument:
         tags: tuple[str, ...],
         rows: range = range(0),
         oid: str = "",
+        language: str = "",
     ):
         self.name, self.stamp, self.oid, self.docid, self.title, self.source = name, stamp, oid, docid, title, source
-        self.type, self.tier, self.blob, self.tags, self.rows = type, tier, blob, tags, rows
+        self.type, self.tier, self.blob, self.tags, self.rows, self.language = type, tier, blob, tags, rows, language
 
 
 class View:
@@ -92,6 +93,7 @@ class View:
         "_strings",
         "file",
         "key",
+        "languages",
         "n_documents",
         "n_live",
         "n_missing",
@@ -125,6 +127,7 @@ class View:
             skipped = str(self.file.read_area("skipped"), "utf-8", "surrogatepass")
             # What to say of the manifests that cannot be used.
             self.skipped = skipped.split("\0") if skipped else []
+            self.languages = self._read_languages()
             self.segment_names, self._masks = self._read_masks()
         except BaseException:
             self.file.close()
@@ -134,6 +137,26 @@ class View:
     def over(cls, path: str, data: bytes | bytearray) -> View:
         """Return the view of bytes in memory; `path` is where it would be stored."""
         return cls(path, data)
+
+    def _read_languages(self) -> dict[str, int]:
+        """Return language -> number of documents in it; "" is English. Empty for a view of English alone."""
+        listed = bytes(self.file.read_area("languages")).decode("ascii", "replace") if self.file.area("languages")[1] else ""
+        found = {}
+        for line in listed.splitlines():
+            language, _, n = line.partition(" ")
+            if not n.isdecimal() or not n.isascii():
+                raise DamagedSegment(self.file.path, 0, "a language has no count")
+            found[language] = int(n)
+        return found
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules that the terms of its documents are made by (`languages.rules_of`), sorted; [""] for English alone."""
+        if not self.languages:
+            return [""]
+        from git_kb.text.languages import rules_of
+
+        return sorted(set(map(rules_of, self.languages)))
 
     def _read_masks(self) -> tuple[list[str], dict[str, tuple[int, int]]]:
         """Return segment names, and per segment (offset, length) of its mask.
@@ -196,13 +219,14 @@ class View:
         """Return one document; they are numbered in order of file name."""
         if not 0 <= number < self.n_documents:
             raise DamagedSegment(self.file.path, 0, "a row names no document")
-        at, length, first, n = DOCUMENT.unpack(self.file.read(self._documents + number * DOCUMENT.size, DOCUMENT.size))
+        at, length, first, n, language = DOCUMENT.unpack(self.file.read(self._documents + number * DOCUMENT.size, DOCUMENT.size))
         texts = self._texts(at, length)
         if len(texts) < 9:
             raise DamagedSegment(self.file.path, 0, "a document is cut")
         name, stamp, oid, docid, title, source, type_, tier, blob, *tags = texts
         rows = range(first, first + n)
-        return ViewDocument(name, bytes.fromhex(stamp), docid, title, source, type_, tier, blob, tuple(tags), rows, oid)
+        code = language.rstrip(b"\0").decode("ascii", "replace")
+        return ViewDocument(name, bytes.fromhex(stamp), docid, title, source, type_, tier, blob, tuple(tags), rows, oid, code)
 
     def documents(self) -> Iterator[ViewDocument]:
         """Yield all documents in order."""
@@ -213,7 +237,7 @@ class View:
         """Return (name, stamp, oid) of all documents in order."""
         found = []
         strings = bytes(self.file.read(*self._strings))
-        for at, length, _, _ in DOCUMENT.iter_unpack(self.file.read_area("documents")):
+        for at, length, _, _, _ in DOCUMENT.iter_unpack(self.file.read_area("documents")):
             name, stamp, oid = str(strings[at : at + length], "utf-8", "surrogatepass").split("\0", 3)[:3]
             found.append((name, bytes.fromhex(stamp), oid))
         return found
@@ -223,7 +247,7 @@ class View:
         starts = []
         for number in (first, end):
             if number < self.n_documents:
-                at, _, row, _ = DOCUMENT.unpack(self.file.read(self._documents + number * DOCUMENT.size, DOCUMENT.size))
+                at, _, row, _, _ = DOCUMENT.unpack(self.file.read(self._documents + number * DOCUMENT.size, DOCUMENT.size))
                 starts.append((at, row))
             else:
                 starts.append((self._strings[1], self.n_rows))
@@ -257,6 +281,15 @@ class ViewPart:
         rows = bytes(self.rows)
         return [rows[at : at + ENTRY_SIZE] for at in range(0, len(rows), ROW.size)]
 
+    def language_lines(self) -> bytes:
+        """Return the area `languages`: how many documents are in which language; nothing when all are in English."""
+        from collections import Counter
+
+        counts = Counter(language for *_, language in DOCUMENT.iter_unpack(self.documents))
+        if not any(language.rstrip(b"\0") for language in counts):
+            return b""
+        return b"".join([b"%b %d\n" % (language.rstrip(b"\0"), n) for language, n in sorted(counts.items())])
+
 
 def encode_documents(documents: Iterable[tuple[ViewDocument, list[ViewRow]]]) -> ViewPart:
     """Return the bytes of documents in order of file name, each with its rows in order."""
@@ -271,7 +304,7 @@ def encode_documents(documents: Iterable[tuple[ViewDocument, list[ViewRow]]]) ->
 
     for n, (d, place) in enumerate(documents):
         texts = (d.name, d.stamp.hex(), d.oid, d.docid, d.title, d.source, d.type, d.tier, d.blob, *d.tags)
-        table += DOCUMENT.pack(*put(texts), len(rows) // ROW.size, len(place))
+        table += DOCUMENT.pack(*put(texts), len(rows) // ROW.size, len(place), d.language.encode())
         for r in place:
             at, length = put((r.chunk, r.type, *r.heading))
             rows += ROW.pack(r.entry_id, n, min(r.line, 0xFFFFFFFF), r.start, r.end - r.start, at, length, min(r.part, 0xFFFF), 0)
@@ -312,6 +345,7 @@ def encode_view(key: bytes, documents: ViewPart, segments: Segments, skipped: It
         ("rows", documents.rows),
         ("order", little_endian(order)),
         ("strings", documents.strings),
+        ("languages", documents.language_lines()),
         ("skipped", "\0".join([message.replace("\0", " ") for message in skipped]).encode("utf-8", "surrogatepass")),
         ("masknames", names),
         ("masks", masks),

@@ -22,7 +22,7 @@ from git_kb.text.words import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from git_kb.search.find import States
 
@@ -85,11 +85,14 @@ def answer(
     """Return the cited answer to a question. Reads at most 20 sections. states, sources: as in `find`."""
     found = find(place, view, segments, question, N_SECTIONS, states=states, sources=sources).found
     hits = [f for f in found if f.content is not None]
-    asked = content_words(question)
+    rules = view.rules
+    asked = content_words(question, rules)
     weights = _weights(segments, view, asked)
     sentences, used = _choose(hits, weights)
     code = _code(used, sentences, weights)
-    missing = _missing(asked, question, [*(s.text for s in sentences), *(b.text for b in code), *(_heading(f) for f in used)])
+    missing = _missing(
+        asked, question, rules, [*(s.text for s in sentences), *(b.text for b in code), *(_heading(f) for f in used)]
+    )
     gaps, rows = _gaps(view, segments, asked, missing)
     confidence, reason = _confidence(used, asked, gaps)
     return CitedAnswer(
@@ -104,11 +107,11 @@ def answer(
     )
 
 
-def _weights(segments: Segments, view: View, asked: dict[str, list[str]]) -> dict[str, float]:
+def _weights(segments: Segments, view: View, asked: dict[str, list[list[str]]]) -> dict[str, float]:
     """Return term -> idf for the question's terms that occur, in the question's order."""
     n = max(view.n_live, 1)
     weights = {}
-    for term in dict.fromkeys(t for ts in asked.values() for t in ts):
+    for term in dict.fromkeys(t for readings in asked.values() for ts in readings for t in ts):
         df = sum(p.df for s in segments if (p := s.postings(term)) is not None)
         if df:
             weights[term] = log(1 + max(n - df, 0) / (df + 0.5)) + 0.1
@@ -124,9 +127,9 @@ def _choose(hits: list[Found], weights: dict[str, float]) -> tuple[list[Sentence
     total = sum(weights.values())
     rated = []
     for rank, found in enumerate(hits[:N_ANSWER_SECTIONS]):
-        heading = set(terms(" ".join(found.row.heading[-1:])))
+        heading = set(terms(" ".join(found.row.heading[-1:]), found.rules))
         for order, sentence in enumerate(split_sentences(found)):
-            held = set(terms(sentence.text)) & weights.keys()
+            held = set(terms(sentence.text, found.rules)) & weights.keys()
             if not held:
                 continue
             # The heading says what its sentences are about, so its terms count half; the first sentences of
@@ -153,22 +156,26 @@ def _code(used: list[Found], sentences: list[Sentence], weights: dict[str, float
     return blocks
 
 
-def _missing(asked: dict[str, list[str]], question: str, texts: list[str]) -> dict[str, list[str]]:
+def _missing(asked: dict[str, list[list[str]]], question: str, rules: Sequence[str], texts: list[str]) -> dict[str, list[str]]:
     """Return word -> its terms that are not shown, for the words of the question that the answer does not cover.
 
     texts: what is shown, that is sentences, code and the headings they stand under. A word is covered when more than half of
     its terms are in them: of an identifier that is itself or its parts, of a run of Chinese most of its pairs.
     """
-    shown = set(terms("\n".join(texts)))
-    for prefix in parse_query(question).prefixes:
+    shown = {t for r in rules for t in terms("\n".join(texts), r)}
+    for prefix in parse_query(question, rules).prefixes:
         if any(t.startswith(prefix) for t in shown):
-            shown.update(terms(prefix))
-    missing = {word: [t for t in ts if t not in shown] for word, ts in asked.items()}
-    return {word: left for word, left in missing.items() if 2 * len(left) >= len(asked[word])}
+            shown.update(t for r in rules for t in terms(prefix, r))
+    missing = {}
+    for word, readings in asked.items():
+        left = [[t for t in ts if t not in shown] for ts in readings]
+        if all(2 * len(some) >= len(ts) for some, ts in zip(left, readings, strict=True)):
+            missing[word] = list(dict.fromkeys(t for some in left for t in some))
+    return missing
 
 
 def _gaps(
-    view: View, segments: Segments, asked: dict[str, list[str]], missing: dict[str, list[str]]
+    view: View, segments: Segments, asked: dict[str, list[list[str]]], missing: dict[str, list[str]]
 ) -> tuple[tuple[Gap, ...], list[tuple[str, ViewRow]]]:
     """Return the gaps, and of those that some section could fill (word, row of the best one)."""
     gaps, rows = [], []
@@ -178,7 +185,8 @@ def _gaps(
         result = search(segments, view, query, 1)
         row = next((r for hit in result.hits for r in view.rows_of(hit.entry_id)), None)
         best = f"{view.document(row.doc).docid}#{row.chunk}" if row else ""
-        gaps.append(Gap(word, tuple(dict.fromkeys(asked[word])), tuple(left), result.total, not result.total_is_exact, best))
+        looked_for = tuple(dict.fromkeys(t for ts in asked[word] for t in ts))
+        gaps.append(Gap(word, looked_for, tuple(left), result.total, not result.total_is_exact, best))
         if row:
             rows.append((word, row))
     return tuple(gaps), rows
@@ -195,7 +203,7 @@ def _excerpt(found: Found) -> Excerpt:
     return Excerpt(found.citation, found.kbid, found.document.source, found.source_state, found.row.line, _heading(found), text)
 
 
-def _confidence(used: list[Found], asked: dict[str, list[str]], gaps: tuple[Gap, ...]) -> tuple[str, str]:
+def _confidence(used: list[Found], asked: dict[str, list[list[str]]], gaps: tuple[Gap, ...]) -> tuple[str, str]:
     """Return the level and why: how much of the question the answer covers, and how many documents it comes from."""
     n_documents = len({f.document.docid for f in used})
     n_words = max(len(asked), 1)

@@ -51,9 +51,10 @@ def suggest(
     a row that has it.
     """
     candidates = []
-    tried: list[set[str]] = [content_terms(question)]
+    rules = view.rules
+    tried: list[set[str]] = [content_terms(question, rules)]
     for candidate in _candidates(view, hits, used, gaps):
-        asked = content_terms(candidate.question)
+        asked = content_terms(candidate.question, rules)
         if asked and asked not in tried:
             tried.append(asked)
             candidates.append((candidate, asked))
@@ -74,7 +75,7 @@ def suggest(
         best = view.rows_of(entries[0]) if entries else []
         if not best or entries[0] in answered or best[0].heading[-1:] in titles:
             continue
-        if any(_answers(contents.get(_kbid(e)) or "", asked) for e in entries):
+        if any(_answers(contents.get(_kbid(e)) or "", asked, rules) for e in entries):
             answered.add(entries[0])
             titles.add(best[0].heading[-1:])
             kept.append(candidate)
@@ -131,12 +132,12 @@ def _query(view: View, row: ViewRow, word: str = "") -> str:
 
 
 def _best_entries(view: View, segments: Segments, query: str) -> list[bytes]:
-    return [hit.entry_id for hit in search(segments, view, parse_query(query), N_ANSWER_SECTIONS).hits]
+    return [hit.entry_id for hit in search(segments, view, parse_query(query, view.rules), N_ANSWER_SECTIONS).hits]
 
 
-def _answers(content: str, asked: set[str]) -> bool:
+def _answers(content: str, asked: set[str], rules: Sequence[str]) -> bool:
     """Whether a section has a sentence with a word of the query: then there is something to answer it with."""
-    return any(not asked.isdisjoint(terms(content[start:end])) for start, end in sentence_spans(content))
+    return any(not asked.isdisjoint(terms(content[start:end], r)) for start, end in sentence_spans(content) for r in rules)
 
 
 def _citation(view: View, row: ViewRow) -> str:

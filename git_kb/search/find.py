@@ -101,6 +101,15 @@ class Found:
         self.source_state = states.get(self.document.source, "")
 
     @property
+    def rules(self) -> str:
+        """The rules by which the terms of its document are made."""
+        if not self.document.language:
+            return ""
+        from git_kb.text.languages import rules_of
+
+        return rules_of(self.document.language)
+
+    @property
     def citation(self) -> str:
         """`<docid>#<chunk id>`."""
         return f"{self.document.docid}#{self.row.chunk}"
@@ -138,7 +147,7 @@ def find(
     sections are cut from them where they can be, and read from the pool otherwise.
     """
     start = perf_counter()
-    query = parse_query(text)
+    query = parse_query(text, view.rules)
     filters = Filters(conditions=[*(filters.conditions if filters else ()), *query.filters])
     only = _chosen(view, filters) if filters else None
     result = search(segments, view, query, limit, offset, parameters, only)

@@ -41,15 +41,19 @@ class Lists:
             self._known[name] = self.segment.postings(name)
         return self._known[name]
 
-    def alternatives(self, atom: Atom) -> list[list[Postings]]:
-        """Return, for each term of an atom, the lists of which one has to hold; an empty one where none can."""
-        if not atom.prefix:
-            return [[p] if (p := self.term(term)) is not None else [] for term in atom.terms]
-        (beginning,) = atom.terms
-        if beginning not in self._beginnings:
-            found = (self.term(name) for name in self.segment.prefix_terms(beginning, MAX_BEGINNINGS))
-            self._beginnings[beginning] = [p for p in found if p is not None]
-        return [self._beginnings[beginning]]
+    def readings(self, atom: Atom) -> list[list[list[Postings]]]:
+        """Return, for each reading of an atom that can hold, and each term of it, the lists of which one has to hold."""
+        if atom.prefix:
+            found = list(dict.fromkeys(p for (beginning,) in atom.readings for p in self._beginning(beginning)))
+            return [[found]] if found else []
+        lists = [[self.term(term) for term in reading] for reading in atom.readings]
+        return [[[p] for p in reading if p is not None] for reading in lists if None not in reading]
+
+    def _beginning(self, text: str) -> list[Postings]:
+        if text not in self._beginnings:
+            found = (self.term(name) for name in self.segment.prefix_terms(text, MAX_BEGINNINGS))
+            self._beginnings[text] = [p for p in found if p is not None]
+        return self._beginnings[text]
 
 
 def make_check(node: Node, lists: Lists) -> Check | None:
@@ -77,17 +81,20 @@ def _any_of(checks: list[Check]) -> Check:
 
 
 def _atom_check(atom: Atom, lists: Lists) -> Check | None:
-    alternatives = lists.alternatives(atom)
-    if not all(alternatives):
+    readings = lists.readings(atom)
+    if not readings:
         return None
-    if atom.slop and len(atom.terms) > 1:
-        chars = [found[0].char for found in alternatives]
-        return _in_fields(atom.field, lambda field: _stand_near(field.decode("utf-8", "replace"), chars, atom.slop))
     if atom.prefix:
-        needles = [p.char.encode() for p in alternatives[0]]
+        needles = [p.char.encode() for p in readings[0][0]]
         return _in_fields(atom.field, lambda field: any(needle in field for needle in needles))
-    needle = "".join([found[0].char for found in alternatives]).encode()
-    return _holds(needle, atom.field)
+    strings = ["".join([found[0].char for found in reading]) for reading in readings]
+    return _any_of([_string_check(string, atom) for string in strings])
+
+
+def _string_check(string: str, atom: Atom) -> Check:
+    if atom.slop and len(string) > 1:
+        return _in_fields(atom.field, lambda field: _stand_near(field.decode("utf-8", "replace"), string, atom.slop))
+    return _holds(string.encode(), atom.field)
 
 
 def _holds(needle: bytes, field: int | None) -> Check:
@@ -103,7 +110,7 @@ def _in_fields(field: int | None, check: Check) -> Check:
     return lambda stored: check(stored.split(SEPARATOR)[field])
 
 
-def _stand_near(string: str, chars: list[str], slop: int) -> bool:
+def _stand_near(string: str, chars: str, slop: int) -> bool:
     """Return whether the characters stand in order within a stretch of their number and `slop` more."""
     start = string.find(chars[0])
     while start >= 0:
@@ -121,7 +128,7 @@ def _stand_near(string: str, chars: list[str], slop: int) -> bool:
 def cost(node: Node, lists: Lists) -> int:
     """Return how many entries `candidates` may return."""
     if isinstance(node, Atom):
-        return min(sum(p.df for p in found) for found in lists.alternatives(node))
+        return sum(min(sum(p.df for p in found) for found in reading) for reading in lists.readings(node))
     if isinstance(node, Either):
         return sum(cost(group, lists) for group in node.groups)
     if node.must:
@@ -132,11 +139,7 @@ def cost(node: Node, lists: Lists) -> int:
 def candidates(node: Node, lists: Lists) -> set[int]:
     """Return ordinals among which are all entries that hold the node."""
     if isinstance(node, Atom):
-        order = sorted(lists.alternatives(node), key=lambda found: sum(p.df for p in found))
-        listed = {o for postings in order[0] for o in postings.ordinals}
-        for found in order[1:]:
-            listed = {o for o in listed if any(p.impact(o) for p in found)}
-        return listed
+        return set().union(*map(_holding_all, lists.readings(node)))
     if isinstance(node, Either):
         return set().union(*[candidates(group, lists) for group in node.groups])
     if node.must:
@@ -144,16 +147,27 @@ def candidates(node: Node, lists: Lists) -> set[int]:
     return set().union(*[candidates(atom, lists) for atom in node.should])
 
 
+def _holding_all(reading: list[list[Postings]]) -> set[int]:
+    order = sorted(reading, key=lambda found: sum(p.df for p in found))
+    listed = {o for postings in order[0] for o in postings.ordinals}
+    for found in order[1:]:
+        listed = {o for o in listed if any(p.impact(o) for p in found)}
+    return listed
+
+
 def present(node: Node, lists: Lists) -> int:
     """Return the same as `candidates` as one long integer, little-endian: byte `ordinal` is 1 for those, else 0."""
     if isinstance(node, Atom):
-        both = -1
-        for found in lists.alternatives(node):
-            one = 0
-            for postings in found:
-                one |= int.from_bytes(postings.present(), "little")
-            both &= one
-        return both
+        some = 0
+        for reading in lists.readings(node):
+            both = -1
+            for found in reading:
+                one = 0
+                for postings in found:
+                    one |= int.from_bytes(postings.present(), "little")
+                both &= one
+            some |= both
+        return some
     children: list[Node] = [*node.groups] if isinstance(node, Either) else [*(node.must or node.should)]
     every = not isinstance(node, Either) and bool(node.must)
     result = -1 if every else 0

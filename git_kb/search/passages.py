@@ -111,7 +111,7 @@ def code_near(found: Found, quoted: Iterable[Sentence], weights: dict[str, float
         text = content[block.start : block.end]
         if block.kind != CODE or not _says_something(text):
             continue
-        held = sum(weights[t] for t in set(terms(text)) & weights.keys()) / (sum(weights.values()) or 1.0)
+        held = sum(weights[t] for t in set(terms(text, found.rules)) & weights.keys()) / (sum(weights.values()) or 1.0)
         after = i > 0 and _holds(blocks[i - 1], starts)
         before = held > 0 and i + 1 < len(blocks) and _holds(blocks[i + 1], starts)
         if after or before or held >= 0.5:
@@ -122,7 +122,7 @@ def code_near(found: Found, quoted: Iterable[Sentence], weights: dict[str, float
 
 def _quote(found: Found, block: Block, weights: dict[str, float]) -> CodeBlock:
     content = found.content or ""
-    start, end = _window(content, block, weights)
+    start, end = _window(content, block, weights, found.rules)
     n_lines = content.count("\n", block.start, block.end) + 1
     return CodeBlock(
         content[start:end], start, end, _line(found, start), found.citation, found.document.source, block.info, n_lines
@@ -141,12 +141,12 @@ def _says_something(text: str) -> bool:
     return any(line.strip() and not _INCLUDE.fullmatch(line) for line in text.split("\n"))
 
 
-def _window(content: str, block: Block, weights: dict[str, float]) -> tuple[int, int]:
+def _window(content: str, block: Block, weights: dict[str, float], rules: str) -> tuple[int, int]:
     """Return (start, end) of the lines of a block to quote: all, or the MAX_CODE_LINES with most terms of the question."""
     lines = content[block.start : block.end].split("\n")
     if len(lines) <= MAX_CODE_LINES:
         return block.start, block.end
-    held = [set(terms(line)) & weights.keys() for line in lines]
+    held = [set(terms(line, rules)) & weights.keys() for line in lines]
     values = [len(set().union(*held[i : i + MAX_CODE_LINES])) for i in range(len(lines) - MAX_CODE_LINES + 1)]
     best = [i for i, value in enumerate(values) if value == max(values)]
     first = best[len(best) // 2] if max(values) else 0

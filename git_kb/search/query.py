@@ -5,41 +5,50 @@ On the search path.
 
 from __future__ import annotations
 
-from git_kb.text.words import terms, words
+from git_kb.text.words import STOP_WORDS, folded, terms, word_terms, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 OPENING = '"“„«'
 CLOSING = '"”“»'
 FIELDS = {"heading": 0, "body": 1, "code": 2}
 FILTERS = ("tag", "type", "path", "doc", "tier")
-# Function words: in a query of other words they say nothing, and would only favour text that has many of them.
-_FUNCTION_WORDS = (
-    "a about also am an and any are as at be been being between both but by can could did do does for from had has "
-    "have he her his how i if in into is it its me might many more most much must my no not of on or other our over shall "
-    "she should so some such than that the their them then there these they this those to under us was we were "
-    "what when where which who whom whose why will with would you your"
-)
-STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 # A query of more words than this is prose, and quotes in it are no demand.
 MAX_TERSE = 8
 MAX_DEPTH = 20
 MAX_SLOP = 1000
-PUNCTUATION = "?!.,;:'()"
+PUNCTUATION = "?!.,;:'()¿¡؟،؛।。、？！"
+# In a knowledge base of several languages, a query is taken to be in one when it has so many different function words of it.
+MIN_FUNCTION_WORDS = 2
+# Languages that share the rules of English, since each has its script to itself.
+SCRIPT_LANGUAGES = ("ru", "el", "ar", "hi")
+# Rules of more than one language -> the language whose function words are looked for.
+LANGUAGE_OF_RULES = {"sr": "hr", "latn": "vi", "deva": "mr"}
 
 
 class Atom:
     """Terms that stand in this order in one field, at most `slop` other tokens among them.
 
-    field: one of FIELDS' values, None for any. prefix: the one term is the beginning of terms. stop: it is a bare function word.
+    readings: the terms, in each way that the languages of the view give them; one of them has to be there. field: one of FIELDS'
+    values, None for any. prefix: the one term is the beginning of terms. stop: it is a bare function word.
     """
 
-    __slots__ = ("field", "prefix", "slop", "stop", "terms")
+    __slots__ = ("field", "prefix", "readings", "slop", "stop")
 
-    def __init__(self, terms: Sequence[str], field: int | None = None, slop: int = 0, prefix: bool = False, stop: bool = False):
-        self.terms, self.field, self.slop, self.prefix, self.stop = tuple(terms), field, slop, prefix, stop
+    def __init__(
+        self, readings: Iterable[Sequence[str]], field: int | None = None, slop: int = 0, prefix: bool = False, stop: bool = False
+    ):
+        self.readings = tuple(dict.fromkeys(map(tuple, readings)))
+        self.field, self.slop, self.prefix, self.stop = field, slop, prefix, stop
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """All terms of all readings, without repeats."""
+        if len(self.readings) == 1:
+            return self.readings[0]
+        return tuple(dict.fromkeys(term for reading in self.readings for term in reading))
 
 
 class Group:
@@ -75,17 +84,18 @@ class Query:
     """A parsed query.
 
     root: what a hit has to hold. filters: (name, value, negative) of what its document has to be. weights: term -> how often it
-    was asked for, in order of first use: what is scored. prefixes: beginnings of further terms to score. warnings: what was
-    taken for words instead of syntax, for the user.
+    was asked for, in order of first use: what is scored. alternatives: terms among these that are one word in several languages.
+    prefixes: beginnings of further terms to score. warnings: what was taken for words instead of syntax, for the user.
     """
 
-    __slots__ = ("filters", "prefixes", "root", "text", "warnings", "weights")
+    __slots__ = ("alternatives", "filters", "prefixes", "root", "text", "warnings", "weights")
 
     def __init__(self, text: str):
         self.text = text
         self.root = Group()
         self.filters: list[tuple[str, str, bool]] = []
         self.weights: dict[str, int] = {}
+        self.alternatives: list[tuple[str, ...]] = []
         self.prefixes: list[str] = []
         self.warnings: list[str] = []
 
@@ -93,10 +103,19 @@ class Query:
         """Whether there is anything to look for."""
         return bool(self.weights or self.prefixes)
 
+    def ask(self, atom: Atom) -> None:
+        """Score the terms of an atom."""
+        for term in atom.terms:
+            self.weights[term] = self.weights.get(term, 0) + 1
+        if len(atom.readings) > 1:
+            for same in zip(*atom.readings, strict=False):
+                if len(distinct := tuple(dict.fromkeys(same))) > 1:
+                    self.alternatives.append(distinct)
+
     def loosened(self) -> Query:
         """Return the query that asks for the same words and requires none."""
         query = Query(self.text)
-        query.weights, query.prefixes = self.weights, self.prefixes
+        query.weights, query.alternatives, query.prefixes = self.weights, self.alternatives, self.prefixes
         query.root.must_not = self.root.must_not
         return query
 
@@ -118,10 +137,13 @@ def atoms_of(node: Atom | Either | Group) -> Iterator[Atom]:
             yield from atoms_of(child)
 
 
-def parse_query(text: str) -> Query:
-    """Return the query a string means. Never fails: what is no syntax is words."""
+def parse_query(text: str, rules: Sequence[str] = ("",)) -> Query:
+    """Return the query a string means. Never fails: what is no syntax is words.
+
+    rules: those by which the terms of the view's documents are made (`View.rules`).
+    """
     query = Query(text)
-    query.root = root = _Parser(text, query).sequence(0)
+    query.root = root = _Parser(text, query, rules).sequence(0)
     if len(root.should) > MAX_TERSE:
         prose = [node for node in root.must if isinstance(node, Atom) and node.field is None]
         root.should += prose
@@ -132,16 +154,34 @@ def parse_query(text: str) -> Query:
         if atom.prefix:
             query.prefixes += [t for t in atom.terms if t not in query.prefixes]
         else:
-            for term in atom.terms:
-                query.weights[term] = query.weights.get(term, 0) + 1
+            query.ask(atom)
     return query
+
+
+def stop_words(text: str, rules: Sequence[str] = ("",)) -> frozenset[str]:
+    """Return the function words, case-folded, of the language that a query seems to be in."""
+    if text.isascii() and not any(rules):
+        return STOP_WORDS
+    from git_kb.text.function_words import function_words
+
+    there = {word.casefold() for word in words(text)}
+    best, most = "", 0
+    for language in dict.fromkeys([*(LANGUAGE_OF_RULES.get(r, r) or "en" for r in rules), *SCRIPT_LANGUAGES]):
+        n = len(there & function_words(language))
+        if n > most:
+            best, most = language, n
+    if best in SCRIPT_LANGUAGES:
+        return STOP_WORDS | function_words(best)
+    sure = most >= MIN_FUNCTION_WORDS or len(rules) == 1
+    return function_words(best) if best and sure else STOP_WORDS
 
 
 class _Parser:
     """One pass over a query string."""
 
-    def __init__(self, text: str, query: Query):
-        self.text, self.query, self.at = text, query, 0
+    def __init__(self, text: str, query: Query, rules: Sequence[str]):
+        self.text, self.query, self.at, self.rules = text, query, 0, rules
+        self.stop_words = stop_words(text, rules)
 
     def sequence(self, depth: int) -> Group:
         """Read items up to the end, or up to the parenthesis that closes this one."""
@@ -255,27 +295,42 @@ class _Parser:
         end = self._quote_end()
         if end >= 0:
             inside, self.at = self.text[self.at + 1 : end], end + 1
-            found = terms(inside)
+            found = self._readings(inside)
             if "*" in inside:
                 self._warn("'*' means nothing inside quotes")
             slop = self._slop()
-            if len(found) == 1 and field is None and not negative:
+            if not found:
+                return []
+            if max(map(len, found)) == 1 and field is None and not negative:
                 return [(Atom(found), False)]
-            return [(Atom(found, field, slop), True)] if found else []
+            return [(Atom(found, field, slop), True)]
         if self.text[self.at] in OPENING:
             if CLOSING.find(self.text[self.at]) < 0 or self.text[self.at] == '"':
                 self._warn("a quote is never closed")
             self.at += 1
             return []
         word = self._word(depth)
-        if word.endswith("*") and len(found := words(word)) == 1 and len(found[0]) >= 2:
-            return [(Atom([found[0].casefold()], field, 0, True), field is not None)]
-        if word.endswith("*") and len(found := words(word)) == 1:
+        if word.endswith("*") and len(cut := words(word)) == 1:
+            if len(cut[0]) >= 2:
+                return [(Atom([[folded(cut[0], rules)] for rules in self.rules], field, 0, True), field is not None)]
             self._warn("'*' needs two letters before it")
-        found = terms(word)
         if field is not None or negative:
+            found = self._readings(word)
             return [(Atom(found, field), True)] if found else []
-        return [(Atom([term], stop=word.casefold().strip(PUNCTUATION) in STOP_WORDS), False) for term in found]
+        stop = word.casefold().strip(PUNCTUATION) in self.stop_words
+        # Where articles are elided (`l'eau`), each word of it is looked at.
+        apart = self.stop_words is not STOP_WORDS
+        atoms = []
+        for piece in words(word):
+            is_stop = stop or (apart and piece.casefold() in self.stop_words)
+            found = [word_terms(piece, rules) for rules in self.rules]
+            for n in range(max(map(len, found))):
+                atoms.append((Atom([[one[n]] for one in found if n < len(one)], stop=is_stop), False))
+        return atoms
+
+    def _readings(self, text: str) -> list[list[str]]:
+        """Return the terms of a text in each language; nothing when it has none."""
+        return [found for rules in self.rules if (found := terms(text, rules))]
 
     def _quote_end(self) -> int:
         """Return where the phrase that opens here ends, -1 when none opens or it never ends."""

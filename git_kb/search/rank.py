@@ -139,7 +139,7 @@ def search(
         hit = Hit(-score, entry_id, opened[index], ordinal)
         _explain(hit, [(t.name, p.char) for t in found if (p := t.lists[index]) is not None])
         hits.append(hit)
-    return Result(hits, total, exact, sum(term.weight for term in found))
+    return Result(hits, total, exact, _best_possible(found, query))
 
 
 def _restrict(mask: bytes | None, segment: Segment, only: set[bytes]) -> bytes:
@@ -154,13 +154,33 @@ def _terms(opened: list[Segment], masks: list[bytes | None], query: Query, n: in
         names = sorted({name for s in opened for name in s.prefix_terms(prefix, MAX_EXPANSIONS)})[:MAX_EXPANSIONS]
         for name in names:
             weights.setdefault(name, 1)
-    found = []
+    lists = {name: [s.postings(name) for s in opened] for name in weights}
+    dfs = {
+        name: sum(_live_df(p, mask) for p, mask in zip(found, masks, strict=True) if p is not None) for name, found in lists.items()
+    }
+    # One word in several languages is as frequent as all its terms; an entry has it in one of them.
+    joint: dict[str, int] = {}
+    for same in query.alternatives:
+        together = min(sum(dfs[name] for name in same), n)
+        for name in same:
+            joint[name] = max(joint.get(name, 0), together)
+    terms = []
     for name, qtf in weights.items():
-        lists = [s.postings(name) for s in opened]
-        df = sum(_live_df(p, mask) for p, mask in zip(lists, masks, strict=True) if p is not None)
-        if df:
-            found.append(_Term(name, qtf * log(1 + (n - df + 0.5) / (df + 0.5)), lists))
-    return found
+        if dfs[name]:
+            df = joint.get(name, dfs[name])
+            terms.append(_Term(name, qtf * log(1 + (n - df + 0.5) / (df + 0.5)), lists[name]))
+    return terms
+
+
+def _best_possible(found: list[_Term], query: Query) -> float:
+    """Return the sum of the terms' weights; of terms that are one word in several languages, the greatest one counts."""
+    most = sum(term.weight for term in found)
+    if query.alternatives:
+        weights = {term.name: term.weight for term in found}
+        for same in query.alternatives:
+            some = [weights.pop(name) for name in same if name in weights]
+            most -= sum(some) - max(some, default=0.0)
+    return most
 
 
 def _live_df(postings: Postings, mask: bytes | None) -> int:

@@ -5,9 +5,11 @@ On the search path.
 
 from __future__ import annotations
 
+from git_kb.text.words import is_mark
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 WIDTH = 200
 LONGEST = 100_000
@@ -50,23 +52,32 @@ def find_matches(content: str, terms: Iterable[str]) -> list[tuple[int, int, str
     folded = content[:LONGEST].lower()
     if len(folded) != len(content[:LONGEST]):
         folded = content[:LONGEST]  # a lower case of another length would move all positions
-    matches = []
+    if folded.isascii():
+        return sorted(_matches(folded, terms))
+    from git_kb.text.languages import fold_in_place
+
+    # Terms have lost some marks, and kept those that make a letter in their language.
+    return sorted({*_matches(folded, terms), *_matches(fold_in_place(content[:LONGEST]), terms)})
+
+
+def _matches(folded: str, terms: Iterable[str]) -> Iterator[tuple[int, int, str]]:
     for term in terms:
         needle = term if len(term) < 4 or not term.isalpha() else term.removesuffix("i")
-        spaced = term.isascii()
+        spaced = term < "\u0e00"
+        # Arabic writes its articles and prepositions in one with the word.
+        inside = not spaced or "\u0600" <= term < "\u0700"
         at = folded.find(needle)
         while at >= 0:
             end = at + len(needle)
             if not spaced:
-                matches.append((at, end, term))
-            elif at == 0 or not folded[at - 1].isalnum():
-                while end < len(folded) and (folded[end].isalnum() or folded[end] == "_"):
+                yield at, end, term
+            elif inside or at == 0 or not folded[at - 1].isalnum():
+                while end < len(folded) and (folded[end].isalnum() or folded[end] == "_" or is_mark(folded[end])):
                     end += 1
                 # A stem loses a few letters, not half of the word.
                 if end - at <= len(term) + 5:
-                    matches.append((at, end, term))
+                    yield at, end, term
             at = folded.find(needle, at + 1 if not spaced else max(end, at + 1))
-    return sorted(matches)
 
 
 def _best_start(matches: list[tuple[int, int, str]], width: int) -> int:

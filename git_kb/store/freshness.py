@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-from git_kb.index.build import Entry, build_segments, entry_id, heading_text
+from git_kb.index.build import Entry, build_segments, context_of, entry_id
 from git_kb.index.pagefile import DamagedSegment, OtherFeature
 from git_kb.index.segment import MAX_ENTRIES, Segment
 from git_kb.index.segments import DIRECTORY, Segments, merge_and_publish, publish, read_current, write_segment
@@ -344,12 +344,13 @@ def _view_document(manifest: Manifest, stamp: bytes, oid: str, headings: dict[by
         blob=manifest.blob,
         tags=manifest.tags,
         oid=oid,
+        language=manifest.language,
     )
     rows = []
     for row, (line, start, end) in zip(manifest.sections, manifest.spans(), strict=True):
         if row.role == FRONT_MATTER:
             continue
-        text = heading_text(manifest.title, row.heading)
+        text = context_of(manifest.title, row.heading, manifest.language)
         id_ = entry_id(kbid_bytes(row.kbid), text)
         headings[id_] = text
         rows.append(ViewRow(id_, 0, line, start, end, row.part, row.chunk, row.type, row.heading))
@@ -362,7 +363,7 @@ def headings_of_view(view: View) -> dict[bytes, str]:
     for document in view.documents():
         for number in document.rows:
             row = view.row(number)
-            found[row.entry_id] = heading_text(document.title, row.heading)
+            found[row.entry_id] = context_of(document.title, row.heading, document.language)
     return found
 
 

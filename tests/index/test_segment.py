@@ -10,21 +10,24 @@ from hypothesis import strategies as st
 
 from git_kb.errors import NewerFormat
 from git_kb.index import build as build_module
-from git_kb.index.build import BATCH, Columns, Entry, build_segments, entry_id, merge_segments
+from git_kb.index.build import BATCH, Columns, Entry, build_segments, context_of, entry_id, merge_segments, split_context
 from git_kb.index.pagefile import DamagedSegment, OtherFeature
 from git_kb.index.segment import BLOCKED, DENSE, SHORT, Postings, Segment, layout_of
 from git_kb.text.fields import fields
 from git_kb.text.words import terms
 
 
-def make_entry(heading, content, mime="text/markdown"):
-    return Entry(entry_id(hashlib.sha256(content.encode()).digest()[:16], heading), mime, heading, content)
+def make_entry(heading, content, mime="text/markdown", language=""):
+    context = context_of(heading, (), language)
+    return Entry(entry_id(hashlib.sha256(content.encode()).digest()[:16], context), mime, context, content)
 
 
-words = st.sampled_from(["alpha", "beta", "gamma", "getUser", "日本語", "x" * 70, "naïve"])
+words = st.sampled_from(["alpha", "beta", "gamma", "getUser", "日本語", "x" * 70, "naïve", "häuser", "houses"])
 contents = st.lists(words, min_size=1, max_size=12).map(" ".join)
 entry_sets = st.lists(
-    st.builds(make_entry, words, contents, st.sampled_from(["text/markdown", "text/x-python"])), min_size=1, max_size=12
+    st.builds(make_entry, words, contents, st.sampled_from(["text/markdown", "text/x-python"]), st.sampled_from(["", "de", "zh"])),
+    min_size=1,
+    max_size=12,
 ).map(lambda rows: sorted({e.entry_id: e for e in rows}.values()))
 
 
@@ -37,7 +40,7 @@ def build(rows):
 def test_a_segment_says_what_a_recount_says(rows):
     segment = Segment.over(build(rows))
     assert segment.entry_ids() == [e.entry_id for e in rows]
-    counts = [[Counter(terms(t)) for t in fields(e.mime, e.content, e.heading)] for e in rows]
+    counts = [[Counter(terms(t, e.rules)) for t in fields(e.mime, e.content, e.heading)] for e in rows]
     names = {t for c in counts for f in c for t in f}
     assert {t for t, _, _ in segment.all_terms()} == names
     for term in names:
@@ -52,6 +55,27 @@ def test_a_segment_says_what_a_recount_says(rows):
     assert [list(column) for column in segment.lengths] == [[sum(c[f].values()) for c in counts] for f in range(3)]
     assert segment.postings("absent") is None
     assert [segment.mime(i) for i in range(len(rows))] == [e.mime for e in rows]
+
+
+def test_one_section_in_two_languages_is_two_entries():
+    plain, german, chinese = (make_entry("Title", "houses häuser", language=code) for code in ("", "de", "zh"))
+    assert plain == chinese
+    assert plain.entry_id != german.entry_id
+    assert plain.entry_id[:16] == german.entry_id[:16]
+    assert (german.rules, german.heading) == ("de", "Title")
+    segment = Segment.over(build([plain, german]))
+    there = [segment.ordinal(e.entry_id) for e in (plain, german)]
+    assert {t: list(segment.postings(t).ordinals) for t in ("haus", "hauser")} == {
+        "haus": [there[1]],
+        "hauser": [there[0]],
+    }
+
+
+@given(st.text(), st.lists(st.text()), st.sampled_from(["", "de", "xx"]))
+def test_a_context_tells_its_rules(title, headings, language):
+    rules, heading = split_context(context_of(title, headings, language))
+    assert rules == {"": "", "de": "de", "xx": "latn"}[language]
+    assert heading == context_of(title, headings)
 
 
 @given(st.sampled_from([300, 1024, 1500]), st.data())

@@ -95,6 +95,29 @@ def test_masks_and_statistics_are_those_of_the_live_entries(live, groups):
     assert encode_view(b"k", whole(other), segments) == data
 
 
+def test_a_view_knows_its_languages():
+    documents = []
+    for n, language in enumerate(["", "de", "zh", "de", "nb"]):
+        d, rows = document(n, [id_of(n)])
+        d.language = language
+        documents.append((d, rows))
+    view = View.over("v", encode_view(b"k", encode_documents(documents), Segments("", [], [])))
+    assert view.languages == {"": 1, "de": 2, "nb": 1, "zh": 1}
+    assert view.rules == ["", "de", "no"]
+    assert [d.language for d in view.documents()] == ["", "de", "zh", "de", "nb"]
+    english = View.over("v", encode_view(b"k", join_parts([view.part(0, 1)]), Segments("", [], [])))
+    assert (english.languages, english.rules) == ({}, [""])
+    rest = View.over("v", encode_view(b"k", join_parts([view.part(1, 2), view.part(3, 5)]), Segments("", [], [])))
+    assert (rest.languages, rest.rules) == ({"de": 2, "nb": 1}, ["de", "no"])
+
+
+def test_a_view_of_english_alone_says_nothing_of_languages():
+    view = View.over("v", encode_view(b"k", encode_documents([document(0, [id_of(0)])]), Segments("", [], [])))
+    assert view.languages == {}
+    assert view.rules == [""]
+    assert view.file.area("languages")[1] == 0
+
+
 def test_every_flipped_byte_is_noticed_or_harmless():
     segments = segments_of([1, 2, 3])
     data = encode_view(b"k", encode_documents([document(0, [entry(1).entry_id, entry(3).entry_id])]), segments)

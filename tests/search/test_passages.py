@@ -44,6 +44,7 @@ class Stub:
         self.row = type("Row", (), {"line": 10, "type": ""})
         self.document = type("Document", (), {"source": "s.md", "type": mime})
         self.citation = "s.md#c-00000000"
+        self.rules = ""
 
 
 def sentences(content):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_kb.search.query import FIELDS, Atom, Either, Group, atoms_of, parse_query
+from git_kb.search.query import FIELDS, Atom, Either, Group, atoms_of, parse_query, stop_words
 
 NAMES = {number: name for name, number in FIELDS.items()}
 SYNTAX = [
@@ -43,9 +43,12 @@ def shown(node):
     return " ".join(parts)
 
 
-@given(st.one_of(st.text(), st.text(alphabet='a"-* (“”\t日:~OR'), st.lists(st.sampled_from(SYNTAX)).map("".join)))
-def test_any_string_is_a_query(text):
-    query = parse_query(text)
+@given(
+    st.one_of(st.text(), st.text(alphabet='a"-* (“”\t日:~OR'), st.lists(st.sampled_from(SYNTAX)).map("".join)),
+    st.sampled_from([[""], ["", "de"], ["de"], ["", "arab", "latn", "pt", "tr"]]),
+)
+def test_any_string_is_a_query(text, rules):
+    query = parse_query(text, rules)
     assert all(n > 0 for n in query.weights.values())
     atoms = list(atoms_of(query.root))
     assert {t for a in atoms if not a.prefix for t in a.terms} == set(query.weights)
@@ -54,6 +57,41 @@ def test_any_string_is_a_query(text):
     assert all(value is not None for _, value, _ in query.filters)
     assert isinstance(query.root, Group)
     shown(query.root)
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "readings", "alternatives"),
+    [
+        ("houses", [""], [("hous",)], []),
+        ("houses", ["", "de"], [("hous",), ("hous",)], []),
+        ("Häusern", ["", "de"], [("hausern",), ("haus",)], [("hausern", "haus")]),
+        ('"neue Häusern"', ["", "de"], [("neue", "hausern"), ("neu", "haus")], [("neue", "neu"), ("hausern", "haus")]),
+        ("-Häusern", ["", "de"], [], []),
+        ("Häus*", ["", "de", "latn"], [("haus",), ("häus",)], []),
+    ],
+)
+def test_a_word_is_read_in_each_language(text, rules, readings, alternatives):
+    query = parse_query(text, rules)
+    found = [reading for atom in atoms_of(query.root) for reading in atom.readings]
+    assert found == list(dict.fromkeys(readings))
+    assert query.alternatives == alternatives
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "left"),
+    [
+        ("was ist die Hauptstadt von Bayern", ["de"], ["hauptstadt", "bay"]),
+        ("was ist die Hauptstadt von Bayern", ["", "de"], ["hauptstadt", "bayern", "bay"]),
+        ("die casting", ["", "de"], ["die", "cast", "casting"]),
+        ("what is the capital", ["", "de"], ["capit", "capital"]),
+        ("ما هي عاصمة مصر", [""], ["عاصم", "ـعصم", "مصر", "ـمصر"]),
+        ("qu'est-ce que l'eau ?", ["fr"], ["eau"]),
+    ],
+)
+def test_function_words_are_those_of_the_language_asked_in(text, rules, left):
+    found = [term for atom in atoms_of(parse_query(text, rules).root) for term in atom.terms]
+    assert found == left
+    assert not stop_words(text, rules).isdisjoint(text.casefold().split()) or text == "die casting"
 
 
 @given(st.integers(0, 300))
