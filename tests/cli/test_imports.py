@@ -64,6 +64,15 @@ def test_search_at_a_revision_imports_little(tmp_path):
     assert {n for n in names if n.split(".")[0] == "git_kb"} <= OURS | {"git_kb.repo.spawn", "git_kb.store.treestate"}
 
 
+def test_other_languages_import_little_more(tmp_path):
+    text = "# Der Bienenstock\n\nDer Bienenstock steht auf ebenem Boden, und das Flugloch zeigt nach Süden. Die Häuser sind es nicht.\n"
+    kb = Kb.ready(tmp_path / "repo", {"de.md": text})
+    code, names = imported(kb.top, "search", "Haus", "und", "nördlich")
+    assert code == 0
+    assert names & FORBIDDEN == {"unicodedata"}
+    assert {n for n in names if n.split(".")[0] == "git_kb"} <= OURS | {"git_kb.text.languages", "git_kb.text.function_words"}
+
+
 def test_the_long_way_is_noticed(tmp_path):
     """The test above would see it, were the short way not taken."""
     kb = Kb.ready(tmp_path / "repo")
