@@ -160,7 +160,7 @@ def _missing(asked: dict[str, list[list[str]]], question: str, rules: Sequence[s
     """Return word -> its terms that are not shown, for the words of the question that the answer does not cover.
 
     texts: what is shown, that is sentences, code and the headings they stand under. A word is covered when more than half of
-    its terms are in them: of an identifier that is itself or its parts, of a run of Chinese most of its pairs.
+    its terms are in them: of an identifier that is itself or its parts, of a run of Chinese most of its characters and pairs.
     """
     shown = {t for r in rules for t in terms("\n".join(texts), r)}
     for prefix in parse_query(question, rules).prefixes:

@@ -5,7 +5,7 @@ On the search path.
 
 from __future__ import annotations
 
-from git_kb.text.words import STOP_WORDS, folded, terms, word_terms, words
+from git_kb.text.words import STOP_WORDS, folded, is_unspaced, terms, word_terms, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ class Atom:
     def __init__(
         self, readings: Iterable[Sequence[str]], field: int | None = None, slop: int = 0, prefix: bool = False, stop: bool = False
     ):
-        self.readings = tuple(dict.fromkeys(map(tuple, readings)))
+        self.readings = tuple(map(tuple, readings))
+        if len(self.readings) > 1:
+            self.readings = tuple(dict.fromkeys(self.readings))
         self.field, self.slop, self.prefix, self.stop = field, slop, prefix, stop
 
     @property
@@ -144,7 +146,8 @@ def parse_query(text: str, rules: Sequence[str] = ("",)) -> Query:
     """
     query = Query(text)
     query.root = root = _Parser(text, query, rules).sequence(0)
-    if len(root.should) > MAX_TERSE:
+    # An unspaced run gives two terms for a character, which is half a word.
+    if sum(0.25 if is_unspaced(atom.terms[0][0]) else 1.0 for atom in root.should) > MAX_TERSE:
         prose = [node for node in root.must if isinstance(node, Atom) and node.field is None]
         root.should += prose
         root.must = [node for node in root.must if node not in prose]
@@ -318,6 +321,8 @@ class _Parser:
             found = self._readings(word)
             return [(Atom(found, field), True)] if found else []
         stop = word.casefold().strip(PUNCTUATION) in self.stop_words
+        if len(self.rules) == 1 and self.stop_words is STOP_WORDS:
+            return [(Atom(((term,),), stop=stop), False) for term in terms(word, self.rules[0])]
         # Where articles are elided (`l'eau`), each word of it is looked at.
         apart = self.stop_words is not STOP_WORDS
         atoms = []

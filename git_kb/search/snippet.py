@@ -49,6 +49,9 @@ def make_snippet(content: str, terms: Iterable[str], width: int = WIDTH) -> Snip
 
 def find_matches(content: str, terms: Iterable[str]) -> list[tuple[int, int, str]]:
     """Return (start, end, term) of words that begin as a term does, in order. Stems are beginnings, nearly always."""
+    listed = list(terms)
+    # A character of a pair that is looked for too says nothing more.
+    terms = [t for t in listed if t < "\u0e00" or not any(t in other for other in listed if t != other)]
     folded = content[:LONGEST].lower()
     if len(folded) != len(content[:LONGEST]):
         folded = content[:LONGEST]  # a lower case of another length would move all positions

@@ -142,7 +142,7 @@ def is_mark(char: str) -> bool:
 
 
 def is_unspaced(char: str) -> bool:
-    """Return whether a character belongs to a script whose text is indexed as overlapping pairs."""
+    """Return whether a character belongs to a script whose text is indexed by characters and pairs of them."""
     if char < "\u0e00":
         return False
     return ord(char) <= _LAST[bisect_right(_FIRST, ord(char)) - 1]
@@ -150,7 +150,7 @@ def is_unspaced(char: str) -> bool:
 
 def word_terms(word: str, rules: str = "") -> list[str]:
     """Return the terms of one word: itself; of an identifier, the whole and then its parts; of an unspaced
-    run, its pairs.
+    run, its characters and their pairs.
 
     Where scripts meet inside a word, each run counts for itself. Empty for a word of underscores.
     """
@@ -164,15 +164,22 @@ def word_terms(word: str, rules: str = "") -> list[str]:
         run = word[start:i]
         if not is_unspaced(run[0]):
             found += _spaced_terms(run, rules)
-        elif min(run) < "\u1800" and _has_clusters(run):
-            from git_kb.text.clusters import cluster_terms
-
-            found += cluster_terms(run)
-        elif len(run) == 1:
-            found.append(run)
         else:
-            found += map(str.__add__, run, run[1:])
+            found += _unspaced_terms(run)
         start = i
+    return found
+
+
+def _unspaced_terms(run: str) -> list[str]:
+    """Return the units of an unspaced run, mostly characters, with the pair that each makes with the next behind it."""
+    units: str | list[str] = run
+    if min(run) < "\u1800" and _has_clusters(run):
+        from git_kb.text.clusters import clusters
+
+        units = clusters(run)
+    found = [units[-1]] * (2 * len(units) - 1)
+    found[:-1:2] = units[:-1]
+    found[1::2] = map(str.__add__, units, units[1:])
     return found
 
 

@@ -92,6 +92,8 @@ def test_each_document_has_its_language(model):
         ("abeille", "fr"),
         ("entree", "fr"),
         ("糖浆", "zh"),
+        ("浆", "zh"),
+        ('"喂糖浆"', "zh"),
         ("feeding syrups", "guide"),
     ],
 )

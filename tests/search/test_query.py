@@ -128,7 +128,7 @@ def test_depth_is_bounded(depth):
         ("Conf*", "conf*"),
         ("heading:conf*", "+heading:conf*"),
         ("*", ""),
-        ("日本語", "<日本> <本語>"),
+        ("日本語", "<日> <日本> <本> <本語> <語>"),
         ("", ""),
         ("red OR wine glass", "+(<red> | <wine>) <glass>"),
         ("red OR wine OR beer", "+(<red> | <wine> | <beer>)"),

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_kb.text.clusters import cluster_terms, clusters
-from git_kb.text.words import terms
+from git_kb.text.clusters import clusters
+from git_kb.text.words import terms, word_terms
 
 LETTERS = "กขนมภษยาเแไิุ้์ำะກນາໄິີ້កខរាសំ្ុែမနဘသအာ်္ိုး日本"
 runs = st.text(LETTERS, min_size=1, max_size=12)
@@ -23,8 +23,8 @@ def test_clusters_joined_are_the_run(run):
 @given(runs)
 def test_terms_are_the_clusters_and_their_pairs(run):
     found = clusters(run)
-    assert cluster_terms(run)[::2] == found
-    assert cluster_terms(run)[1::2] == [a + b for a, b in pairwise(found)]
+    assert word_terms(run)[::2] == found
+    assert word_terms(run)[1::2] == [a + b for a, b in pairwise(found)]
 
 
 @pytest.mark.parametrize(
