@@ -71,3 +71,15 @@ def time_limit(seconds):
 
 
 ODD = [directory, named_pipe, a_socket, link_to_itself, link_to_nothing]
+
+
+def put_in_the_way(kb, directory, name, odd):
+    """Put a file in the place of a directory of the cache, or something odd under one of our names into it."""
+    top = kb.path(f".git/kb/{directory}").decode()
+    if odd == "file":
+        remove(top)
+        kb.write(f".git/kb/{directory}", "mine\n")
+        return
+    os.makedirs(top, exist_ok=True)
+    below = os.path.join(top, name)
+    named_pipe(below) if odd == "pipe below" else os.mkdir(below)

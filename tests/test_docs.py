@@ -200,7 +200,9 @@ def test_the_readme_runs(tmp_path):
     for name in ("README.md", *documents()):
         kb.write(name, read(name))
     kb.write("src/errors.py", read("git_kb", "errors.py"))
-    kb.write("docs/guide.md", "# Guide\n\nLifetimes are elided. Lifetime elision follows three rules.\n")
+    kb.write(
+        "docs/guide.md", "# Guide\n\nLifetimes are elided. Lifetime elision follows three rules. See [the top](../README.md).\n"
+    )
     kb.commit("sources")
     commands = readme_commands()
     assert len(commands) >= 9

@@ -22,6 +22,7 @@ PORCELAIN = {
     "search": "search",
     "query": "query",
     "show": "show",
+    "recall": "recall",
     "status": "status",
     "log": "log",
     "index": "index",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from git_kb.errors import KbError, NotFound
 from git_kb.index.view import View, ViewDocument, ViewRow
-from git_kb.model.section import KBID_ALPHABET, KBID_LENGTH, is_kbid_prefix, kbid_text
+from git_kb.model.section import is_kbid_prefix, kbid_bounds, kbid_text
 
 ID_SIZE = 16
 
@@ -94,22 +94,8 @@ def _cited(view: View, docid: str, chunk: str, name: str) -> Place:
 
 def _sections(view: View, prefix: str) -> list[Place]:
     """Return the places of the section whose kbid begins with `prefix`; empty when there is none."""
-    low, high = _bounds(prefix)
-    rows = view.rows_between(low, high)
+    rows = view.rows_between(*kbid_bounds(prefix))
     kbids = sorted({kbid_text(r.entry_id[:ID_SIZE]) for r in rows})
     if len(kbids) > 1:
         raise AmbiguousId(prefix, kbids)
     return [Place(r, view.document(r.doc)) for r in rows]
-
-
-def _bounds(prefix: str) -> tuple[bytes, bytes]:
-    """Return the smallest 16 bytes whose kbid begins with `prefix`, and what comes after the greatest."""
-    # A kbid is 130 bits of which the last two are 0; counting in 5-bit digits keeps this exact.
-    low = 0
-    for char in prefix.ljust(KBID_LENGTH, KBID_ALPHABET[0]):
-        low = low << 5 | KBID_ALPHABET.index(char)
-    width = 5 * (KBID_LENGTH - len(prefix))
-    high = (low >> width) + 1 << width
-    end = (high + 3) >> 2
-    past_all = b"\xff" * (ID_SIZE + 9)
-    return (low >> 2).to_bytes(ID_SIZE), end.to_bytes(ID_SIZE) if end < 1 << 8 * ID_SIZE else past_all

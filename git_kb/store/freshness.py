@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from git_kb.index.build import Entry, build_segments, context_of, entry_id
 from git_kb.index.pagefile import DamagedSegment, OtherFeature
+from git_kb.index.references import drop_files
 from git_kb.index.segment import MAX_ENTRIES, Segment
 from git_kb.index.segments import DIRECTORY, Segments, merge_and_publish, publish, read_current, write_segment
 from git_kb.index.view import (
@@ -236,6 +237,7 @@ def _view_names(directory: str) -> list[str]:
 
 def _drop_all(kb_dir: str) -> None:
     publish(kb_dir, [])
+    drop_files(kb_dir)
     views = os.path.join(kb_dir, VIEWS)
     for name in _view_names(views):
         os.unlink(os.path.join(views, name))

@@ -10,9 +10,16 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 
+from git_kb.index import references
 from git_kb.index.segments import CURRENT, DIRECTORY, is_segment_name
 from git_kb.index.view import VIEWS, is_view_name
 from git_kb.repo.regular import kind, set_aside
+
+_DIRECTORIES = (
+    (DIRECTORY, is_segment_name),
+    (VIEWS, is_view_name),
+    (references.DIRECTORY, references.is_reference_name),
+)
 
 
 def oddities(kb_dir: str) -> Iterator[tuple[str, str]]:
@@ -24,7 +31,7 @@ def oddities(kb_dir: str) -> Iterator[tuple[str, str]]:
         return
     if what := _odd(os.path.join(kb_dir, CURRENT), "file"):
         yield os.path.join(kb_dir, CURRENT), what
-    for name, is_ours in ((DIRECTORY, is_segment_name), (VIEWS, is_view_name)):
+    for name, is_ours in _DIRECTORIES:
         directory = os.path.join(kb_dir, name)
         if what := _odd(directory, "directory"):
             yield directory, what

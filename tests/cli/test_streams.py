@@ -18,6 +18,7 @@ ARGUMENTS = {
     "search": ["syrup"],
     "query": ["syrup"],
     "show": ["notes.txt"],
+    "recall": ["docs/guide.md"],
     "status": [],
     "log": [],
     "index": ["--rebuild"],

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kb import GUIDE, Kb
 
-from git_kb.model.section import KBID_ALPHABET, kbid_bytes, kbid_text
-from git_kb.output.show import AmbiguousId, UnknownDocument, UnknownId, _bounds, resolve_id
+from git_kb.model.section import KBID_ALPHABET, kbid_bounds, kbid_bytes, kbid_text
+from git_kb.output.show import AmbiguousId, UnknownDocument, UnknownId, resolve_id
 from git_kb.store.viewfile import current_view
 
 
@@ -65,7 +65,7 @@ def test_sections(view, kb):
 @given(st.binary(min_size=16, max_size=16), st.integers(4, 26))
 def test_bounds_hold_exactly_the_kbids_that_begin_so(raw, length):
     kbid = kbid_text(raw)
-    low, high = _bounds(kbid[:length])
+    low, high = kbid_bounds(kbid[:length])
     assert low <= kbid_bytes(kbid) < high
     for other in (int.from_bytes(low) - 1, int.from_bytes(high)):
         if 0 <= other < 1 << 128 and len(high) == 16:
@@ -73,5 +73,5 @@ def test_bounds_hold_exactly_the_kbids_that_begin_so(raw, length):
 
 
 def test_the_last_prefix():
-    low, high = _bounds(KBID_ALPHABET[-1] * 4)
+    low, high = kbid_bounds(KBID_ALPHABET[-1] * 4)
     assert low < b"\xff" * 16 < high

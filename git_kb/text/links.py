@@ -1,0 +1,275 @@
+"""References that stand in a section's text: Markdown links, wiki links, anchors, content markers. docs/format-references.md.
+
+A scanner over the prose of one section, not a whole CommonMark parser. What it leaves out: a construct that spans two list
+items or table cells is taken as if they were one paragraph; parentheses in a destination nest three deep at most; bare URLs
+are text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from html import unescape
+from typing import NamedTuple
+
+from git_kb.text.blocks import scan_blocks
+from git_kb.text.fields import FENCE_LINE
+from git_kb.text.inline import link_label
+
+# Changes whenever the references of some text change: what is cached of another generation is made again.
+GENERATION = 1
+
+# Content markers `$(kind: id)`.
+MARKERS = ("image", "code", "text", "document", "link", "doc-link")
+# Links in text. PICTURE is a Markdown image; LABEL names a definition, which may stand in another section of the document.
+MARKDOWN, PICTURE, WIKI, AUTOLINK, HTML, LABEL = "markdown", "picture", "wiki", "autolink", "html", "label"
+# What links lead to or go by: `[label]: destination`, and names that a fragment may give.
+DEFINITION, ANCHOR = "definition", "anchor"
+KINDS = (*MARKERS, MARKDOWN, PICTURE, WIKI, AUTOLINK, HTML, LABEL, DEFINITION, ANCHOR)
+
+MAX_TARGET = 2000
+PROSE = ("text/plain", "text/x-rst", "text/html", "text/csv", "text/asciidoc", "text/org")
+
+_TOKEN = re.compile(
+    r"\\[!-/:-@\[-`{-~]"
+    r"|(?P<ticks>`+)"
+    r"|!?\[\[(?P<wiki>[^\[\]\n]{1,500})\]\](?![(\[])"
+    r"|(?P<open>!?\[)"
+    r"|(?P<close>\])"
+    r"|\$\((?P<marker>image|code|text|document|link|doc-link):(?P<value>[^()\n]{0,512})\)"
+    r"|<(?P<auto>https?://[^<>\s]{1,2000})>"
+    r"|(?P<comment><!--)"
+    r"|<(?P<tag>[A-Za-z][^<>]{0,1000})>"
+)
+_MARKER = re.compile(r"\$\((?P<marker>image|code|text|document|link|doc-link):(?P<value>[^()\n]{0,512})\)")
+_TAG = re.compile(r"<(?P<tag>[A-Za-z][^<>]{0,1000})>")
+_BLANK = re.compile(r"\n[ \t>]*\n")
+_TICKS = re.compile(r"`+")
+_LEVEL_3 = r"\([^\s()\\]{0,1000}+\)"
+_LEVEL_2 = rf"\((?:[^\s()\\]|\\.|{_LEVEL_3}){{0,1000}}+\)"
+_TITLE = r"(?:\"(?:[^\"\\]|\\[\s\S]){0,1000}+\"|'(?:[^'\\]|\\[\s\S]){0,1000}+'|\((?:[^()\\]|\\[\s\S]){0,1000}+\))"
+_INLINE = re.compile(
+    rf"\([ \t\n]*(?:<(?P<pointed>[^<>\n]{{0,2000}})>"
+    rf"|(?P<bare>(?:[^\s()\\<]|\\.|{_LEVEL_2})(?:[^\s()\\]|\\.|{_LEVEL_2}){{0,2000}}+)?)"
+    rf"(?:[ \t\n]+{_TITLE})?[ \t\n]*\)"
+)
+_REFERENCE = re.compile(r"\[((?:[^\[\]\\]|\\[\s\S]){0,999}+)\]")
+_DEFINITION = re.compile(
+    r"^[ \t>]{0,20}\[((?:[^\[\]\\\n]|\\.){1,999}+)\]:[ \t]*\n?[ \t]*(?:<(?P<pointed>[^<>\n]{0,2000})>|(?P<bare>[^\s<]\S{0,2000}))",
+    re.MULTILINE,
+)
+# `## Heading {#id}`, in the first lines, where a section has its heading.
+_HEADING_ID = re.compile(r"\A(?:[^\n]*\n)?[^\n]*?\{:?[ \t]*#([^\s{}]{1,200})[^{}\n]{0,200}\}[ \t]*(?:\n|\Z)")
+_HREF = re.compile(r"\A(?:a|img|iframe)\s[^<>]*?\b(?:href|src)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
+_NAME = re.compile(r"\s(?:id|name)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_CONTROL, _CONTROL_BUT_TAB = re.compile(r"[\x00-\x1f\x7f]"), re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+# Task boxes, alerts and footnotes are no link labels.
+_NO_LABEL = re.compile(r"[ xX]?\Z|[!^]")
+
+
+class Reference(NamedTuple):
+    """A reference in a section's content.
+
+    kind: one of KINDS. start, end: characters in the content. line: line ends before `start`. target: a marker's id; a
+    destination with escapes and entities resolved, not percent-decoded; what stands in a wiki link; a label as `link_label`
+    gives it; "<label>TAB<destination>" of a definition; the name of an anchor. One line, never empty.
+    """
+
+    kind: str
+    start: int
+    end: int
+    line: int
+    target: str
+
+
+def find_references(mime: str, content: str) -> list[Reference]:
+    """Return the references of a section in order of place. Code, and Markdown in code, has none."""
+    if "]" not in content and "$(" not in content and "<" not in content and "{" not in content:
+        return []
+    if mime == "text/markdown":
+        found = _markdown(content)
+    elif mime in PROSE:
+        found = sorted([*_markers(content), *(_tags(content) if mime == "text/html" else ())])
+    else:
+        return []
+    return _with_lines(content, found)
+
+
+Found = tuple[int, int, str, str]  # start, end, kind, target
+
+
+def _with_lines(content: str, found: list[Found]) -> list[Reference]:
+    references = []
+    line = at = 0
+    for start, end, kind, target in found:
+        target = (_CONTROL_BUT_TAB if kind == DEFINITION else _CONTROL).sub(" ", target).strip(" ")
+        if not target or len(target) > MAX_TARGET or target.startswith("\t"):
+            continue
+        line += content.count("\n", at, start)
+        at = start
+        references.append(Reference(kind, start, end, line, target))
+    return references
+
+
+def _markers(content: str) -> Iterator[Found]:
+    for m in _MARKER.finditer(content):
+        yield m.start(), m.end(), m["marker"], m["value"]
+
+
+def _tags(content: str) -> Iterator[Found]:
+    for m in _TAG.finditer(content):
+        yield from _tag(m)
+
+
+def _tag(m: re.Match[str]) -> Iterator[Found]:
+    """Yield what an HTML tag refers to, and the names it gives."""
+    inner = m["tag"]
+    if (href := _HREF.search(inner)) and (target := unescape(href[1] or href[2] or href[3] or "")) and _followed(target):
+        yield m.start(), m.end(), HTML, target
+    for name in _NAME.finditer(inner):
+        if target := unescape(name[1] or name[2] or name[3] or ""):
+            yield m.start(), m.end(), ANCHOR, target
+
+
+def _markdown(content: str) -> list[Found]:
+    found: list[Found] = []
+    if m := _HEADING_ID.match(content) if "{" in content else None:
+        found.append((m.start(1), m.end(1), ANCHOR, m[1]))
+    for start, end in _prose(content):
+        found += _Scanner(content, start, end).scan()
+    found.sort()
+    return _outside_indented_code(content, found)
+
+
+def _prose(content: str) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of Markdown that are not fenced code."""
+    if "```" not in content and "~~~" not in content:
+        yield 0, len(content)
+        return
+    fence, at = "", 0
+    for m in FENCE_LINE.finditer(content):
+        marks, rest = m.groups()
+        if fence:
+            if marks[0] == fence[0] and len(marks) >= len(fence) and not rest.strip():
+                fence, at = "", m.end()
+        elif marks[0] == "~" or "`" not in rest:
+            yield at, m.start()
+            fence = marks
+    if not fence:
+        yield at, len(content)
+
+
+def _outside_indented_code(content: str, found: list[Found]) -> list[Found]:
+    """Return what does not stand in an indented code block. Blocks are looked for only where a line is indented so."""
+    if not any(content.startswith(("    ", "\t"), content.rfind("\n", 0, start) + 1) for start, *_ in found):
+        return found
+    code = [(b.start, b.end) for b in scan_blocks(content) if b.kind == "code"]
+    return [f for f in found if not any(start <= f[0] < end for start, end in code)]
+
+
+class _Scanner:
+    """One pass over a range of Markdown. stack: (offset, is an image) of the brackets that are open in this paragraph."""
+
+    def __init__(self, content: str, start: int, end: int):
+        self.content, self.start, self.end = content, start, end
+        self.stack: list[tuple[int, bool]] = []
+        self.found: list[Found] = []
+        self.blanks = [m.start() for m in _BLANK.finditer(content, start, end)] if "\n" in content else []
+        self.n_blanks = 0
+        self.ticks: dict[int, list[int]] | None = None
+        self.has_comment_end = True
+        self.definitions: dict[int, int] = {}
+
+    def scan(self) -> list[Found]:
+        if "]:" in self.content:
+            self._define()
+        at = self.start
+        while m := _TOKEN.search(self.content, at, self.end):
+            n_blanks = bisect_left(self.blanks, m.start(), self.n_blanks)
+            if n_blanks != self.n_blanks:
+                self.n_blanks = n_blanks
+                self.stack.clear()
+            at = self._take(m)
+        return self.found
+
+    def _define(self) -> None:
+        for m in _DEFINITION.finditer(self.content, self.start, self.end):
+            target = _plain(m["pointed"] if m["bare"] is None else m["bare"])
+            if not m[1].startswith(("^", "!")) and _followed(target):
+                self.found.append((m.start(), m.end(), DEFINITION, f"{link_label(m[1])}\t{target}"))
+                self.definitions[m.start(1) - 1] = m.end()
+
+    def _take(self, m: re.Match[str]) -> int:
+        """Take one token; return where the next may begin."""
+        kind, start, end = m.lastgroup, m.start(), m.end()
+        if kind == "ticks":
+            return self._after_code(len(m["ticks"]), end)
+        if kind == "open":
+            if start in self.definitions:
+                return self.definitions[start]
+            self.stack.append((end, m["open"][0] == "!"))
+        elif kind == "close":
+            return self._close(start, end) if self.stack else end
+        elif kind == "wiki":
+            # In a table the bar before an alias is escaped.
+            self.found.append((start, end, WIKI, m["wiki"].replace("\\|", "|")))
+        elif kind == "value":
+            self.found.append((start, end, m["marker"], m["value"]))
+        elif kind == "auto":
+            self.found.append((start, end, AUTOLINK, unescape(m["auto"])))
+        elif kind == "comment":
+            return self._after_comment(end)
+        elif kind == "tag":
+            self.found += _tag(m)
+        return end
+
+    def _after_code(self, n: int, at: int) -> int:
+        """Return the offset after the code span that `n` ticks before `at` open, or `at` when they open none."""
+        if self.ticks is None:
+            self.ticks = {}
+            for m in _TICKS.finditer(self.content, self.start, self.end):
+                self.ticks.setdefault(m.end() - m.start(), []).append(m.start())
+        starts = self.ticks.get(n, [])
+        i = bisect_left(starts, at)
+        stop = self.blanks[self.n_blanks] if self.n_blanks < len(self.blanks) else self.end
+        return starts[i] + n if i < len(starts) and starts[i] < stop else at
+
+    def _after_comment(self, at: int) -> int:
+        end = self.content.find("-->", at, self.end) if self.has_comment_end else -1
+        self.has_comment_end = end >= 0
+        return end + 3 if end >= 0 else at
+
+    def _close(self, at: int, end: int) -> int:
+        """Take a `]`: with a destination it ends a link, with a label or alone it may do so."""
+        inner, image = self.stack.pop()
+        start = inner - 1 - image
+        if m := _INLINE.match(self.content, end, self.end) if self.content.startswith("(", end) else None:
+            target = _plain(m["pointed"] if m["bare"] is None else m["bare"])
+            if _followed(target):
+                self.found.append((start, m.end(), PICTURE if image else MARKDOWN, target))
+            if not image:
+                self.stack.clear()  # links hold no links
+            return m.end()
+        m = _REFERENCE.match(self.content, end, self.end) if self.content.startswith("[", end) else None
+        label = (m and m[1]) or self.content[inner:at]
+        end = m.end() if m else end
+        if len(label) < 1000 and not _NO_LABEL.match(label) and (label := link_label(label)):
+            self.found.append((start, end, LABEL, label))
+        return end
+
+
+def _plain(destination: str | None) -> str:
+    """Return a destination with backslash escapes and entities resolved."""
+    text = destination or ""
+    if "\\" in text:
+        text = _ESCAPE.sub(r"\1", text)
+    return unescape(text) if "&" in text else text
+
+
+def _followed(target: str) -> bool:
+    """Return whether a destination may lead to a document: a path, a fragment, or http."""
+    m = _SCHEME.match(target)
+    return bool(target) and (m is None or m[0].lower() in ("http:", "https:"))
