@@ -7,6 +7,10 @@ and stays up to date with its directory from then on. The language of a document
 lang, else what its text shows, else language.default of kb.config.json; words are stemmed by it.
 A symbolic link in a directory is not followed. One that is named here stands for what it points to, which is
 ingested under its own name if it is in this repository. Nothing is staged or committed.
+Sections that came in are compared with all others: pairs whose terms have a Jaccard similarity of 0.85 or more
+are told, which changes nothing else. In JSON they are "near_duplicates", at most 1000 of "near_duplicates_total"
+pairs and at most 10 of one group with the same terms; null when they were not looked for: without an index, or when more
+than 20000 sections came in at once. With --near-duplicates, all sections are compared with all others.
 """
 
 from __future__ import annotations
@@ -16,6 +20,19 @@ import os
 
 from git_kb.cli.env import Env, worker_count
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from git_kb.cli.progress import Progress
+    from git_kb.index.segments import Segments
+    from git_kb.index.view import View
+    from git_kb.ingest.ingest import Summary
+    from git_kb.output.near import NearReport
+
+# With more new sections than this, looking for near-duplicates makes an ingest a fifth longer, and who brings in that much at once
+# wants it done (bench/README.md).
+MANY_NEW = 20_000
 SUMMARY = "bring files and directories into the knowledge base"
 
 
@@ -33,6 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tier", choices=["S", "A", "B"], help="set the tier of each document")
     parser.add_argument("--title", help="title of the document (one source only)")
     parser.add_argument("--no-index", action="store_true", help="leave indexing to the next search")
+    parser.add_argument(
+        "--near-duplicates",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help=f"tell all sections that say nearly the same as another one (default: new ones, of at most {MANY_NEW} at once)",
+    )
     parser.add_argument("--json", action="store_true", help="the summary as one JSON object")
     parser.add_argument("--progress", action=argparse.BooleanOptionalAction, default=None, help="show progress on standard error")
 
@@ -59,12 +82,12 @@ def run(args: argparse.Namespace, env: Env) -> int:
     )
     progress = Progress(env, args.progress)
 
-    def work(beat: object) -> object:
+    def work(beat: Callable[[], None]) -> Summary:
         documents = worktree_documents(env.place)
         selection = select_sources(env.place, args.path, config, documents, env.warn, options.force)
         if options.title and len(selection.work) != 1:
             raise BadArguments(f"--title is for one source, here are {len(selection.work)}")
-        return ingest(env.repo, selection, config, options, progress, beat)  # type: ignore[arg-type]
+        return ingest(env.repo, selection, config, options, progress, beat)
 
     if args.dry_run:
         summary = work(lambda: None)
@@ -72,27 +95,57 @@ def run(args: argparse.Namespace, env: Env) -> int:
         with env.lock("ingest") as lock:
             summary = work(lock.refresh)
     progress.clear()
-    _report(summary, args, env)
-    if not args.dry_run and not args.no_index:
-        from git_kb.store.freshness import fresh_view
-        from git_kb.store.state import StateName
-
-        view, segments = fresh_view(env.repo, StateName(), env.hooks("index", progress, args.jobs))
-        progress.clear()
-        view.close()
-        segments.close()
-    return 0
-
-
-def _report(summary: object, args: argparse.Namespace, env: Env) -> None:
-    from git_kb.ingest.ingest import Summary
-
-    assert isinstance(summary, Summary)
+    if not args.json:
+        _report(summary, args, env)
+    near = None if args.dry_run or args.no_index else _index(summary, args, env, progress)
     if args.json:
         import json
 
-        env.out.write(json.dumps(_data(summary), ensure_ascii=False) + "\n")
-        return
+        env.out.write(json.dumps(_data(summary, near), ensure_ascii=False) + "\n")
+    elif near is not None and near.total:
+        _report_near(near, args, env)
+    return 0
+
+
+def _index(summary: Summary, args: argparse.Namespace, env: Env, progress: Progress) -> NearReport | None:
+    """Bring the index up to date. Returns the near-duplicates of what came in, None when they were not looked for."""
+    from git_kb.model.section import RAW_SIZE, kbid_bytes
+    from git_kb.store.freshness import with_fresh_view
+    from git_kb.store.state import StateName
+
+    hooks = env.hooks("index", progress, args.jobs)
+
+    def look(view: View, segments: Segments) -> NearReport | None:
+        new = set(map(kbid_bytes, summary.new_sections))
+        if args.near_duplicates is None and len(new) > MANY_NEW:
+            env.note(f"near-duplicates of {len(new)} new sections are not looked for; 'git kb ingest --near-duplicates' tells all")
+            return None
+        if args.near_duplicates:
+            new = {id_[:RAW_SIZE] for id_ in view.part(0, view.n_documents).entry_ids()}
+        elif args.near_duplicates is not None:
+            return None
+        from git_kb.output.near import near_report
+        from git_kb.store.near import near_duplicates
+
+        return near_report(view, near_duplicates(env.place.kb_dir, view, segments, new, hooks))
+
+    near = with_fresh_view(env.repo, StateName(), hooks, look)
+    progress.clear()
+    return near
+
+
+def _report_near(near: NearReport, args: argparse.Namespace, env: Env) -> None:
+    from git_kb.output.near import near_line
+
+    more = "" if args.verbose else "; --verbose names them"
+    env.note(f"near-duplicates: {near.total} pair{'s' * (near.total != 1)} of sections{more}")
+    for pair in near.pairs if args.verbose else near.pairs[:1]:
+        env.note(f"  {near_line(pair, env.place.prefix)}")
+    if args.verbose and near.total > len(near.pairs):
+        env.note(f"  and {near.total - len(near.pairs)} more")
+
+
+def _report(summary: Summary, args: argparse.Namespace, env: Env) -> None:
     for path, warning in summary.warnings:
         env.warn(f"'{os.fsdecode(path)}': {warning}")
     for path, reason in summary.skipped:
@@ -119,11 +172,9 @@ def _report(summary: object, args: argparse.Namespace, env: Env) -> None:
     env.note(f"sources: {', '.join(parts)}; sections: {summary.n_sections} {would}cut, {summary.n_sections_new} {would}new")
 
 
-def _data(summary: object) -> dict[str, object]:
-    from git_kb.ingest.ingest import Summary
+def _data(summary: Summary, near: NearReport | None) -> dict[str, object]:
     from git_kb.model.source import source_of_path
 
-    assert isinstance(summary, Summary)
     # Paths as manifests have them: JSON holds no bytes that are not UTF-8.
     return {
         "new": [source_of_path(p) for p in summary.new],
@@ -136,4 +187,6 @@ def _data(summary: object) -> dict[str, object]:
         "pruned": summary.pruned,
         "sections": summary.n_sections,
         "sections_new": summary.n_sections_new,
+        "near_duplicates": None if near is None else near.data(),
+        "near_duplicates_total": None if near is None else near.total,
     }

@@ -17,6 +17,7 @@ from git_kb.index.pagefile import DamagedSegment, OtherFeature
 from git_kb.index.references import drop_files
 from git_kb.index.segment import MAX_ENTRIES, Segment
 from git_kb.index.segments import DIRECTORY, Segments, merge_and_publish, publish, read_current, write_segment
+from git_kb.index.signatures import drop_signatures
 from git_kb.index.view import (
     VIEWS,
     View,
@@ -238,6 +239,7 @@ def _view_names(directory: str) -> list[str]:
 def _drop_all(kb_dir: str) -> None:
     publish(kb_dir, [])
     drop_files(kb_dir)
+    drop_signatures(kb_dir)
     views = os.path.join(kb_dir, VIEWS)
     for name in _view_names(views):
         os.unlink(os.path.join(views, name))

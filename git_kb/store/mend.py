@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 
-from git_kb.index import references
+from git_kb.index import references, signatures
 from git_kb.index.segments import CURRENT, DIRECTORY, is_segment_name
 from git_kb.index.view import VIEWS, is_view_name
 from git_kb.repo.regular import kind, set_aside
@@ -19,6 +19,7 @@ _DIRECTORIES = (
     (DIRECTORY, is_segment_name),
     (VIEWS, is_view_name),
     (references.DIRECTORY, references.is_reference_name),
+    (signatures.DIRECTORY, signatures.is_signature_name),
 )
 
 

@@ -140,6 +140,8 @@ def test_other_json_forms(kb):
         "pruned",
         "sections",
         "sections_new",
+        "near_duplicates",
+        "near_duplicates_total",
     }
     assert ingested["unchanged"] == 3
 
