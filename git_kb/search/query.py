@@ -20,6 +20,14 @@ MAX_TERSE = 8
 MAX_DEPTH = 20
 MAX_SLOP = 1000
 PUNCTUATION = "?!.,;:'()¿¡؟،؛।。、？！"
+# So many alternatives, exclusions, phrases and beginnings; each costs a look at each candidate.
+MAX_DEMANDS = 256
+# What of a query is also looked for as it is written: words with symbols in them, so many and so long.
+MAX_LITERALS, MAX_LITERAL = 8, 100
+# Characters of a query that count.
+MAX_QUERY = 200_000
+_ENDING = "?!.,;:"
+_QUOTES = "'`\"’"
 # In a knowledge base of several languages, a query is taken to be in one when it has so many different function words of it.
 MIN_FUNCTION_WORDS = 2
 # Languages that share the rules of English, since each has its script to itself.
@@ -87,19 +95,23 @@ class Query:
 
     root: what a hit has to hold. filters: (name, value, negative) of what its document has to be. weights: term -> how often it
     was asked for, in order of first use: what is scored. alternatives: terms among these that are one word in several languages.
-    prefixes: beginnings of further terms to score. warnings: what was taken for words instead of syntax, for the user.
+    prefixes: beginnings of further terms to score. literals: words with symbols in them, as they are written -> the readings of
+    their terms, maybe none. warnings: what was taken for words instead of syntax, for the user. implied: what is required is our
+    reading of a query that requires nothing.
     """
 
-    __slots__ = ("alternatives", "filters", "prefixes", "root", "text", "warnings", "weights")
+    __slots__ = ("alternatives", "filters", "implied", "literals", "prefixes", "root", "text", "warnings", "weights")
 
     def __init__(self, text: str):
         self.text = text
         self.root = Group()
         self.filters: list[tuple[str, str, bool]] = []
-        self.weights: dict[str, int] = {}
+        self.weights: dict[str, float] = {}
         self.alternatives: list[tuple[str, ...]] = []
         self.prefixes: list[str] = []
+        self.literals: dict[str, tuple[tuple[str, ...], ...]] = {}
         self.warnings: list[str] = []
+        self.implied = False
 
     def __bool__(self) -> bool:
         """Whether there is anything to look for."""
@@ -118,6 +130,7 @@ class Query:
         """Return the query that asks for the same words and requires none."""
         query = Query(self.text)
         query.weights, query.alternatives, query.prefixes = self.weights, self.alternatives, self.prefixes
+        query.literals = self.literals
         query.root.must_not = self.root.must_not
         return query
 
@@ -145,6 +158,9 @@ def parse_query(text: str, rules: Sequence[str] = ("",)) -> Query:
     rules: those by which the terms of the view's documents are made (`View.rules`).
     """
     query = Query(text)
+    if len(text) > MAX_QUERY:
+        text = text[:MAX_QUERY]
+        query.warnings.append(f"it is longer than {MAX_QUERY} characters: the rest is passed over")
     query.root = root = _Parser(text, query, rules).sequence(0)
     # An unspaced run gives two terms for a character, which is half a word.
     if sum(0.25 if is_unspaced(atom.terms[0][0]) else 1.0 for atom in root.should) > MAX_TERSE:
@@ -158,6 +174,15 @@ def parse_query(text: str, rules: Sequence[str] = ("",)) -> Query:
             query.prefixes += [t for t in atom.terms if t not in query.prefixes]
         else:
             query.ask(atom)
+    if len(root.should) > 1 and not root.must and all(atom.stop for atom in root.should):
+        # Function words say something by their order alone: "to be or not to be".
+        n = max(len(atom.readings) for atom in root.should)
+        root.must = [Atom([[t for atom in root.should for t in atom.readings[min(i, len(atom.readings) - 1)]] for i in range(n)])]
+        root.should = []
+        query.implied = True
+    # A lone mark beside words ("rock & roll") joins them; by itself it is what is looked for.
+    if query or len(query.literals) > 1:
+        query.literals = {text: found for text, found in query.literals.items() if found or not _is_mark(text)}
     return query
 
 
@@ -185,6 +210,9 @@ class _Parser:
     def __init__(self, text: str, query: Query, rules: Sequence[str]):
         self.text, self.query, self.at, self.rules = text, query, 0, rules
         self.stop_words = stop_words(text, rules)
+        self.n_demands = 0
+        # Character -> where it stands next, as far as that is known; past the end when nowhere.
+        self._next: dict[str, int] = {}
 
     def sequence(self, depth: int) -> Group:
         """Read items up to the end, or up to the parenthesis that closes this one."""
@@ -210,10 +238,11 @@ class _Parser:
             item = self._item(depth)
             if item is None:
                 continue
-            if joined:
+            if joined and self._may_demand():
                 chain.append(item)
                 joined = False
                 continue
+            joined = False
             _close(whole, chain)
             chain = [item]
         else:
@@ -244,12 +273,19 @@ class _Parser:
         group = Group()
         for atom, required in found:
             if negative:
-                group.must_not.append(atom)
-            elif required:
+                group.must_not += [atom] if self._may_demand() else []
+            elif required and self._may_demand():
                 group.must.append(atom)
             else:
                 group.should.append(atom)
         return group
+
+    def _may_demand(self) -> bool:
+        """Count one more thing that candidates are tested for. Returns whether it is still allowed."""
+        self.n_demands += 1
+        if self.n_demands > MAX_DEMANDS:
+            self._warn(f"more than {MAX_DEMANDS} phrases, alternatives and exclusions: the others are words, or passed over")
+        return self.n_demands <= MAX_DEMANDS
 
     def _minus(self) -> bool:
         """Step over the `-` of an exclusion. `--dry-run` and a lone dash ask for their words."""
@@ -302,6 +338,8 @@ class _Parser:
             if "*" in inside:
                 self._warn("'*' means nothing inside quotes")
             slop = self._slop()
+            if field is None and not negative:
+                self._note_literal(" ".join(inside.split()), found)
             if not found:
                 return []
             if max(map(len, found)) == 1 and field is None and not negative:
@@ -314,12 +352,19 @@ class _Parser:
             return []
         word = self._word(depth)
         if word.endswith("*") and len(cut := words(word)) == 1:
-            if len(cut[0]) >= 2:
-                return [(Atom([[folded(cut[0], rules)] for rules in self.rules], field, 0, True), field is not None)]
+            if len(cut[0]) >= 2 or is_unspaced(cut[0]):
+                begun = [[folded(cut[0], rules)] for rules in self.rules]
+                is_prefix = self._may_demand()
+                return [(Atom(begun, field, 0, is_prefix), is_prefix and field is not None)]
             self._warn("'*' needs two letters before it")
+        if len(cut := words(word)) == 1 and len(cut[0]) == 1 and is_unspaced(cut[0]):
+            # A character by itself; text is indexed as pairs of them.
+            return [(Atom([cut], field, 0, True), field is not None or negative)]
         if field is not None or negative:
             found = self._readings(word)
             return [(Atom(found, field), True)] if found else []
+        if not word.isalnum():
+            self._note_literal(word, self._readings(word))
         stop = word.casefold().strip(PUNCTUATION) in self.stop_words
         if len(self.rules) == 1 and self.stop_words is STOP_WORDS:
             return [(Atom(((term,),), stop=stop), False) for term in terms(word, self.rules[0])]
@@ -337,16 +382,27 @@ class _Parser:
         """Return the terms of a text in each language; nothing when it has none."""
         return [found for rules in self.rules if (found := terms(text, rules))]
 
+    def _note_literal(self, written: str, found: Sequence[Sequence[str]]) -> None:
+        """Note what is to be looked for as it is written, too."""
+        if len(written) <= MAX_LITERAL and len(self.query.literals) < MAX_LITERALS and (literal := literal_of(written)):
+            self.query.literals[literal] = tuple(map(tuple, found))
+
     def _quote_end(self) -> int:
         """Return where the phrase that opens here ends, -1 when none opens or it never ends."""
         text, start = self.text, self.at
         if start >= len(text) or text[start] not in OPENING:
             return -1
         closing = CLOSING[OPENING.index(text[start])]
-        for at in range(start + 1, len(text)):
-            if text[at] == closing or text[at] == '"':
-                return at
-        return -1
+        end = min(self._find_next(closing, start + 1), self._find_next('"', start + 1))
+        return end if end < len(text) else -1
+
+    def _find_next(self, char: str, start: int) -> int:
+        """Return where a character stands next. In all, the text is gone through once for each."""
+        known = self._next.get(char, -1)
+        if known < start:
+            known = self.text.find(char, start)
+            self._next[char] = known = known if known >= 0 else len(self.text)
+        return known
 
     def _slop(self) -> int:
         """Step over `~N` after a phrase."""
@@ -388,3 +444,36 @@ def _close(whole: Group, chain: list[Group]) -> None:
     # What only excludes is no alternative: it excludes from all.
     for group in (*groups, *(group for group in chain if not group)):
         whole.add(group)
+
+
+def literal_of(written: str) -> str:
+    """Return what of a word or phrase to look for as it is written: `C++`, `foo(` for `foo()`. "" when its terms say it all."""
+    text = written
+    if any(char.isalnum() for char in text):
+        text = text.rstrip(_ENDING).strip(_QUOTES)
+        if text.endswith(")") and text.count(")") > text.count("("):
+            text = text[:-1].rstrip(_ENDING)
+        # What stands between the parentheses of a call is no part of its name.
+        text = text.removesuffix("()") + "(" if text.endswith("()") else text
+    return text if any(_is_symbol(text, at) for at in range(len(text))) else ""
+
+
+def _is_symbol(text: str, at: int) -> bool:
+    """Return whether the character at a place of a text says something that terms do not."""
+    char = text[at]
+    if (
+        char.isalnum()
+        or char.isspace()
+        or char == "_"
+        or (char in "-'’" and text[at - 1 : at].isalnum() and text[at + 1 :][:1].isalnum())
+    ):
+        return False
+    if char.isascii():
+        return char.isprintable()
+    from unicodedata import category
+
+    return category(char)[0] == "S"
+
+
+def _is_mark(text: str) -> bool:
+    return len(text) == 1 and text.isascii()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_kb.search.query import FIELDS, Atom, Either, Group, atoms_of, parse_query, stop_words
+from git_kb.search.query import FIELDS, MAX_DEMANDS, MAX_QUERY, Atom, Either, Group, atoms_of, parse_query, stop_words
 
 NAMES = {number: name for name, number in FIELDS.items()}
 SYNTAX = [
@@ -105,7 +105,11 @@ def test_depth_is_bounded(depth):
     [
         ("red red wine", "<red> <red> <wine>"),
         ("How do I open the wine?", "<open> <wine>"),
-        ("what is it", "<what> <is> <it>"),
+        ("what is it", "+<what is it>"),
+        ("to be or not to be", "+<to be or not to be>"),
+        ("the", "<the>"),
+        ("蜂", "蜂*"),
+        ("蜂*", "蜂*"),
         ('the "red wine"', "+<red wine>"),
         ("heading:the wine", "+heading:<the> <wine>"),
         ("to OR wine", "+(<to> | <wine>)"),
@@ -175,3 +179,44 @@ def test_a_slip_is_told(text):
     query = parse_query(text)
     assert query.weights == {"red": 1}
     assert query.warnings
+
+
+LITERALS = [
+    ("C++", ["C++"]),
+    ("C#?", ["C#"]),
+    ("(C++)", ["C++"]),
+    (".env", [".env"]),
+    ("#1234", ["#1234"]),
+    ("->", ["->"]),
+    ('"->"', ["->"]),
+    ("==", ["=="]),
+    ("$HOME", ["$HOME"]),
+    ("--dry-run", ["--dry-run"]),
+    ("@decorator", ["@decorator"]),
+    ("foo()", ["foo("]),
+    ("std::vector.", ["std::vector"]),
+    ('"git commit --amend"', ["git commit --amend"]),
+    ("🚀 launch", ["🚀"]),
+    ("&", ["&"]),
+    ("rock & roll", []),
+    ("well-known don't key: `word` a_b 日本。 “red wine”", []),
+    ("नमस्ते", []),
+    ("-C++ tag:c++", []),
+]
+
+
+@pytest.mark.parametrize(("text", "literals"), LITERALS, ids=[text for text, _ in LITERALS])
+def test_words_with_symbols_are_noted_as_written(text, literals):
+    assert list(parse_query(text).literals) == literals
+
+
+LONG = ["“", '"a ', "a OR ", "-a ", "ab* ", "(", "x", '"', "-> ", "heading:a ", "蜂 ", "a:", "(-", 'path:"', "蜂", "\x00"]
+
+
+@pytest.mark.parametrize("piece", LONG)
+def test_a_long_query_is_read_in_time_that_grows_with_its_length(piece):
+    """Were it quadratic, this would take hours."""
+    query = parse_query(piece * (MAX_QUERY // len(piece) + 1))
+    assert len(query.root.must) + len(query.root.must_not) <= MAX_DEMANDS
+    assert len(query.prefixes) <= MAX_DEMANDS
+    assert any("longer than" in why for why in query.warnings)
