@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import BinaryIO, TextIO
 
+    from git_kb.output.links import Link
     from git_kb.repo.discover import Place
     from git_kb.repo.lockfile import WriterLock
     from git_kb.repo.protocol import Repository
@@ -107,6 +108,7 @@ class Env:
         self.n_warnings = 0
         self._place: Place | None = None
         self._repo: Repository | None = None
+        self._settings: dict[str, str] | None = None
 
     @property
     def stdin(self) -> BinaryIO:
@@ -165,15 +167,81 @@ class Env:
         mend(self.place.kb_dir, self.warn)
         return WriterLock(self.place.kb_dir + "/lock", operation, wait_s=wait_s, warn=self.warn)
 
-    def colour(self) -> bool:
-        """Whether to colour standard output.
+    def colour(self, when: str | None = None) -> bool:
+        """Whether to colour standard output. `when`: what --color says: always, never or auto.
 
-        on a terminal, or into a pager that git started; NO_COLOR turns it off.
+        Then NO_COLOR turns it off; then as git has it: color.kb or color.ui, by default on a terminal that is not dumb, or into a
+        pager that git started.
         """
+        if when in ("always", "never"):
+            return when == "always"
         environ = self.environ
-        if environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
+        if environ.get("NO_COLOR"):
             return False
-        return self.out.isatty() or bool(environ.get("GIT_PAGER_IN_USE"))
+        terminal = self.out.isatty() or bool(environ.get("GIT_PAGER_IN_USE"))
+        if terminal or self._may_always_colour():
+            setting = (self.settings.get("color.kb") or self.settings.get("color.ui") or "auto").lower()
+            if setting in ("always", "never", "false", "no", "off", "0"):
+                return setting == "always"
+        return terminal and environ.get("TERM") != "dumb"
+
+    def _may_always_colour(self) -> bool:
+        """Whether some configuration may say "always", by a look at the usual files: asking git costs as much as a search."""
+        from git_kb.repo.regular import read_regular
+
+        environ = self.environ
+        if environ.get("GIT_CONFIG_PARAMETERS") or environ.get("GIT_CONFIG_COUNT"):
+            return True
+        home = environ.get("HOME", "")
+        below_home = [
+            os.path.join(home, ".gitconfig"),
+            os.path.join(environ.get("XDG_CONFIG_HOME") or home + "/.config", "git/config"),
+        ]
+        mine = [environ["GIT_CONFIG_GLOBAL"]] if "GIT_CONFIG_GLOBAL" in environ else below_home if home else []
+        for path in (
+            os.path.join(os.path.dirname(self.place.kb_dir), "config"),
+            *mine,
+            environ.get("GIT_CONFIG_SYSTEM", "/etc/gitconfig"),
+        ):
+            try:
+                text = read_regular(path, follow=True).lower()
+            except OSError:
+                continue
+            if b"always" in text or b"[include" in text:
+                return True
+        return False
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What `git config` says of colours and hyperlinks. Starts git once."""
+        if self._settings is None:
+            from git_kb.repo.spawn import run_git
+
+            arguments = ["config", "-z", "--get-regexp", r"^(color\.(ui|kb)|kb\.hyperlinks|kb\.hyperlinkformat)$"]
+            _, out, _ = run_git(arguments, self.place.git_cwd, env=self.place.git_env())
+            rows = [os.fsdecode(row).partition("\n") for row in out.split(b"\0")[:-1]]
+            self._settings = {key: value if newline else "true" for key, newline, value in rows}
+        return self._settings
+
+    def links(self) -> Link | None:
+        """What makes hyperlinks of files and lines, None where the output takes none.
+
+        Only on a terminal that is known to take them; kb.hyperlinks and GIT_KB_HYPERLINKS may say always, never or auto, and
+        the variable counts off a terminal too. kb.hyperlinkFormat: see output/links.py.
+        """
+        forced = self.environ.get("GIT_KB_HYPERLINKS", "").lower()
+        terminal = self.out.isatty()
+        if forced == "never" or not (terminal or forced == "always") or self.place.work_tree is None:
+            return None
+        from git_kb.output.links import FORMAT, file_link, takes_links
+
+        wish = forced or self.settings.get("kb.hyperlinks", "auto").lower()
+        if wish in ("never", "false", "no", "off", "0") or (
+            wish not in ("always", "true", "yes", "on", "1") and not takes_links(self.environ)
+        ):
+            return None
+        host = os.uname().nodename if hasattr(os, "uname") else ""
+        return file_link(os.fsencode(self.place.work_tree), host, self.settings.get("kb.hyperlinkformat") or FORMAT)
 
     def hooks(
         self, operation: str, progress: Callable[[str, int, int], None] = lambda stage, done, total: None, jobs: int = 0
