@@ -23,7 +23,7 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
         rev = rev or "HEAD"
     from git_kb.index.pagefile import DamagedSegment
     from git_kb.output.hits import more_note, notes, nothing_found, render_hits
-    from git_kb.search.find import find
+    from git_kb.search.find import Scope, find
     from git_kb.store.viewfile import current_view
 
     trees = None
@@ -48,7 +48,8 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
         return worktree_states(place, documents, sources)
 
     try:
-        answer = find(place, *opened, " ".join(words), limit, states=states, sources=sources)
+        scope = Scope(rev or "HEAD", corrects=True)
+        answer = find(place, *opened, " ".join(words), limit, states=states, sources=sources, scope=scope)
     except DamagedSegment:
         return None
     for note in notes(answer):
@@ -56,7 +57,7 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
     if not answer.found:
         env.note(nothing_found(f"'{rev}'" if rev else "the work tree", answer.query, opened[0].n_live))
         return 1
-    env.out.write(render_hits(answer, place.prefix, env.colour()))
+    env.out.write(render_hits(answer, place.prefix, env.colour(), link=None if rev else env.links()))
     if note := more_note(answer):
         env.note(note)
     return 0

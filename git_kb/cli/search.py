@@ -2,8 +2,9 @@
 
 Words are looked for in any order; "quoted words" must stand together, "with a gap"~3 near each other; -word excludes;
 word* matches beginnings; 'a OR b' asks for one of the two; heading:, body: and code: say where a word has to stand; tag:,
-type:, path:, doc: and tier: choose documents. Any text is a valid query; docs/query-language.md has it all. Words that
-begin with two dashes go behind a '--'. Brings the index up to date first when it has to. A hit whose file is no longer
+type:, path:, doc: and tier: choose documents, before: and after: by when they last changed in git's history. Any text is a
+valid query; docs/query-language.md has it all. Words that begin with two dashes go behind a '--'. Brings the index up to date
+first when it has to. When nothing is found, what is nearest is shown, and standard error says so. A hit whose file is no longer
 what was ingested is marked "(changed since ingest)" or "(source gone)"; in JSON, "source_state" is "current", "changed"
 or "gone", and null where that was not looked at (URLs, more than 100 files or 32 MB).
 """
@@ -18,7 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from git_kb.index.segments import Segments
     from git_kb.index.view import View, ViewDocument
-    from git_kb.search.find import Answer
+    from git_kb.search.find import Answer, Scope
+    from git_kb.search.modes import FoundDocument, TermStats
     from git_kb.search.score import Parameters
 
 SUMMARY = "rank the sections that match"
@@ -28,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from git_kb.cli.parser import add_view_arguments, number
 
     add_view_arguments(parser)
+    parser.add_argument(
+        "--mode",
+        choices=("sections", "documents", "stats"),
+        default="sections",
+        help="hits as sections (default), grouped by document, or only in numbers",
+    )
     parser.add_argument("--limit", type=number, default=10, metavar="N", help="at most N hits (default: 10)")
     parser.add_argument("--offset", type=number, default=0, metavar="N", help="leave out the first N hits")
     parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="only documents with this tag (repeatable)")
@@ -35,11 +43,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--path", default="", metavar="PATH", help="only sources at or below this path")
     parser.add_argument("--doc", default="", metavar="DOCID", help="only documents whose docid begins so")
     parser.add_argument(
+        "--near", default="", metavar="ID", help="sections similar to this one (a kbid or citation), instead of words"
+    )
+    parser.add_argument("--since", default="", metavar="REV", help="only sections that the knowledge base did not have at REV")
+    parser.add_argument(
         "--weights", metavar="FIELD=W,...", help="field weights of BM25F (default: heading=2,body=1,code=1); k1 and b are taken too"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("--json", action="store_true", help="one JSON document (docs/search-json.md)")
+    parser.add_argument(
+        "--color",
+        nargs="?",
+        const="always",
+        choices=("always", "never", "auto"),
+        metavar="WHEN",
+        help="always (also without WHEN), never or auto",
+    )
+    parser.add_argument("--no-color", dest="color", action="store_const", const="never", help="the same as --color=never")
     parser.add_argument("-q", "--quiet", action="store_true", help="no notes on standard error")
-    parser.add_argument("word", nargs="+", help="the query")
+    parser.add_argument("word", nargs="*", help="the query; needed without --near")
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
@@ -52,6 +73,8 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
     if args.limit < 1 or args.offset < 0:
         raise BadArguments("--limit must be at least 1 and --offset at least 0")
+    if bool(args.word) == bool(args.near):
+        raise BadArguments("words and --near exclude each other" if args.near else "the following arguments are required: word")
     env.quiet = args.quiet or args.json
     parameters = parse_weights(args.weights)
     state = default_state(env.place, args.at, args.cached)
@@ -61,27 +84,77 @@ def run(args: argparse.Namespace, env: Env) -> int:
     def states(documents: list[ViewDocument]) -> dict[str, str]:
         return source_states(env.repo, state, documents)
 
-    def look(view: View, segments: Segments) -> tuple[Answer, int]:
-        return find(env.place, view, segments, text, args.limit, args.offset, parameters, filters, states=states), view.n_live
+    def look(view: View, segments: Segments) -> tuple[Answer, int, list[FoundDocument], list[TermStats]]:
+        older: frozenset[bytes] = frozenset()
+        if args.since:
+            from git_kb.store.earlier import sections_at
 
-    answer, n_live = with_fresh_view(env.repo, state, env.hooks("search"), look)
+            older = sections_at(env.repo, args.since, view, state, env.warn, env.note)
+        scope = make_scope(view, segments, args.near, state.rev or "HEAD", older, parameters)
+        if args.mode == "sections":
+            answer = find(env.place, view, segments, text, args.limit, args.offset, parameters, filters, states=states, scope=scope)
+            return answer, view.n_live, [], []
+        from git_kb.search.modes import find_documents, find_stats
+
+        if args.mode == "stats":
+            answer, stats = find_stats(env.place, view, segments, text, parameters, filters, scope)
+            return answer, view.n_live, [], stats
+        answer, found = find_documents(env.place, view, segments, text, args.limit, args.offset, parameters, filters, states, scope)
+        return answer, view.n_live, found, []
+
+    answer, n_live, documents, stats = with_fresh_view(env.repo, state, env.hooks("search"), look)
     for note in notes(answer):
         env.warn(note)
+    shown = bool(answer.total) if args.mode == "stats" else bool(answer.found)
     if args.json:
         import json
 
+        from git_kb.output.modes import documents_data, stats_data
         from git_kb.store.history import pool_dates
 
-        created = pool_dates(env.place, [f.kbid for f in answer.found])
-        env.out.write(json.dumps(hits_data(answer, created), ensure_ascii=False, indent=1) + "\n")
-        return 0 if answer.found else 1
-    env.out.write(render_hits(answer, env.place.prefix, env.colour(), args.offset))
-    if answer.found:
-        if note := more_note(answer, args.offset):
+        if args.mode == "sections":
+            data = hits_data(answer, pool_dates(env.place, [f.kbid for f in answer.found]))
+        else:
+            data = documents_data(answer, documents) if args.mode == "documents" else stats_data(answer, stats)
+        more = {"near": args.near} if args.near else {}
+        env.out.write(json.dumps({**data, **more}, ensure_ascii=False, indent=1) + "\n")
+        return 0 if shown else 1
+    colour = env.colour(args.color)
+    link = None if state.rev or state.cached else env.links()
+    if args.mode == "sections":
+        env.out.write(render_hits(answer, env.place.prefix, colour, args.offset, link))
+    else:
+        from git_kb.output.modes import render_documents, render_stats
+
+        if args.mode == "documents":
+            env.out.write(render_documents(documents, env.place.prefix, colour, args.offset, link))
+        else:
+            env.out.write(render_stats(answer, stats))
+    if shown:
+        n_shown = answer.total if args.mode == "stats" else len(documents) if args.mode == "documents" else None
+        if note := more_note(answer, args.offset if args.mode != "stats" else 0, n_shown):
             env.note(note)
         return 0
-    env.note(nothing_found(str(state), answer.query, n_live, answer.total))
+    env.note(nothing_found(str(state), text or f"--near {args.near}", n_live, answer.total))
     return 1
+
+
+def make_scope(view: View, segments: Segments, near: str, rev: str, older: frozenset[bytes], parameters: Parameters) -> Scope:
+    """Return what restricts a search. near: a section to start from. Raises UnknownId, AmbiguousId, BadArguments."""
+    from git_kb.search.find import Scope
+
+    if not near:
+        return Scope(rev, older, corrects=True)
+    from git_kb.cli.parser import BadArguments
+    from git_kb.output.show import ID_SIZE, resolve_id
+    from git_kb.search.near import near_query
+
+    places = resolve_id(view, near)
+    if not isinstance(places, list):
+        raise BadArguments(f"'{near}' is a document; --near takes a section", "'git kb show' lists the sections of a document")
+    entry_ids = list(dict.fromkeys(place.row.entry_id for place in places))
+    query = near_query(view, segments, entry_ids, parameters)
+    return Scope(rev, older | {entry_id[:ID_SIZE] for entry_id in entry_ids}, query)
 
 
 def source_prefix(typed: str, env: Env) -> str:
@@ -100,7 +173,7 @@ def source_prefix(typed: str, env: Env) -> str:
 
 
 # Options of search that take a value, so that what follows them is no word.
-VALUED = ("--at", "--limit", "--offset", "--tag", "--type", "--path", "--doc", "--weights")
+VALUED = ("--at", "--mode", "--limit", "--offset", "--tag", "--type", "--path", "--doc", "--near", "--since", "--weights")
 SHORT = ("-h", "-q")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from git_kb.model.section import cut_section, kbid_text
-from git_kb.search.query import parse_query
+from git_kb.search.query import Atom, parse_query
 from git_kb.search.rank import search
 from git_kb.search.score import DEFAULTS
 from git_kb.search.snippet import make_snippet
@@ -23,25 +23,46 @@ if TYPE_CHECKING:
     from git_kb.index.view import View, ViewDocument, ViewRow
     from git_kb.model.section import Section
     from git_kb.repo.discover import Place
-    from git_kb.search.rank import Hit
+    from git_kb.search.literal import Scanned
+    from git_kb.search.query import Query
+    from git_kb.search.rank import Hit, Result
     from git_kb.search.score import Parameters
     from git_kb.search.snippet import Snippet
+    from git_kb.search.spelling import Correction
 
     States = Callable[[list[ViewDocument]], dict[str, str]]
 
 ID_SIZE = 16
 # Of a hit that stands in many documents, the sources of so many are looked at.
 MAX_PLACES = 5
+# Ranking takes so many terms, and beginnings of terms, at its full speed.
+MAX_TERMS, MAX_PREFIXES = 64, 4
+
+
+class Scope:
+    """What a search is about, besides its text and filters.
+
+    rev: whose history says when a document changed. without: raw kbids (16 bytes) of sections that are no hits. query: what is
+    asked, in the place of the text. corrects: whether words that no section has are corrected.
+    """
+
+    __slots__ = ("corrects", "query", "rev", "without")
+
+    def __init__(
+        self, rev: str = "HEAD", without: frozenset[bytes] = frozenset(), query: Query | None = None, corrects: bool = False
+    ):
+        self.rev, self.without, self.query, self.corrects = rev, without, query, corrects
 
 
 class Filters:
     """What a hit's document has to be. Empty arguments allow all.
 
     path: the source or a directory above it; type: how the MIME type begins; docid: how the docid begins.
-    conditions: further (name, value, negative), as in a query.
+    conditions: further (name, value, negative), as in a query; of `before` and `after`, the value is in seconds since 1970.
+    changes: document name -> when it changed, for those two; a document that is not in it changed before all dates asked for.
     """
 
-    __slots__ = ("conditions",)
+    __slots__ = ("changes", "conditions")
 
     def __init__(
         self,
@@ -53,28 +74,31 @@ class Filters:
     ):
         given = [*(("tag", tag) for tag in tags), ("type", type), ("path", path), ("doc", docid)]
         self.conditions = [*((name, value, False) for name, value in given if value), *conditions]
+        self.changes: dict[str, float] = {}
 
     def __bool__(self) -> bool:
         return bool(self.conditions)
 
     def takes(self, document: ViewDocument) -> bool:
         """Return whether a document passes, as far as that does not depend on the section."""
-        return all(_passes(name, value, document) != negative for name, value, negative in self.conditions if name != "type")
+        return all(self._passes(name, value, document) != negative for name, value, negative in self.conditions if name != "type")
 
     def takes_row(self, document: ViewDocument, row: ViewRow) -> bool:
         """Return whether a section of a document that passes does so too."""
         mime = row.type or document.type
         return all(mime.startswith(value) != negative for name, value, negative in self.conditions if name == "type")
 
-
-def _passes(name: str, value: str, document: ViewDocument) -> bool:
-    if name == "tag":
-        return value in document.tags
-    if name == "tier":
-        return value == document.tier
-    if name == "doc":
-        return document.docid.startswith(value)
-    return document.source == value or document.source.startswith(value.rstrip("/") + "/")
+    def _passes(self, name: str, value: str, document: ViewDocument) -> bool:
+        if name == "tag":
+            return value in document.tags
+        if name == "tier":
+            return value == document.tier
+        if name == "doc":
+            return document.docid.startswith(value)
+        if name in ("before", "after"):
+            changed = self.changes.get(document.name, float("-inf"))
+            return changed < float(value) if name == "before" else changed >= float(value)
+        return document.source == value or document.source.startswith(value.rstrip("/") + "/")
 
 
 class Found:
@@ -119,14 +143,18 @@ class Answer:
     """What a search found. time_s: how long it took, without opening the index.
 
     warnings: what in the query was no syntax. loosened: nothing holds all that the query requires, so these hold some of its words.
+    corrections: words near those that no section has. answered: the corrected query that these are the hits of, "" when they are
+    those of the query itself.
     """
 
-    __slots__ = ("found", "loosened", "query", "time_s", "total", "total_is_exact", "warnings")
+    __slots__ = ("answered", "corrections", "found", "loosened", "query", "time_s", "total", "total_is_exact", "warnings")
 
     def __init__(self, found: list[Found], query: str, total: int, total_is_exact: bool, time_s: float):
         self.found, self.query, self.total, self.total_is_exact, self.time_s = found, query, total, total_is_exact, time_s
         self.warnings: list[str] = []
         self.loosened = False
+        self.corrections: list[Correction] = []
+        self.answered = ""
 
 
 def find(
@@ -140,6 +168,7 @@ def find(
     filters: Filters | None = None,
     states: States | None = None,
     sources: Mapping[str, bytes] | None = None,
+    scope: Scope | None = None,
 ) -> Answer:
     """Return the best hits of a query. Raises DamagedSegment.
 
@@ -147,22 +176,140 @@ def find(
     sections are cut from them where they can be, and read from the pool otherwise.
     """
     start = perf_counter()
-    query = parse_query(text, view.rules)
-    filters = Filters(conditions=[*(filters.conditions if filters else ()), *query.filters])
-    only = _chosen(view, filters) if filters else None
-    result = search(segments, view, query, limit, offset, parameters, only)
-    loosened = not result.total and bool(query.root.must)
-    if loosened:
-        result = search(segments, view, query.loosened(), limit, offset, parameters, only)
-    found = []
-    for hit in result.hits:
-        rows = view.rows_of(hit.entry_id)
-        if filters:
-            rows = [r for r in rows if filters.takes(d := view.document(r.doc)) and filters.takes_row(d, r)] or rows
-        if rows:
-            confidence = min(1.0, hit.score / result.best_possible) if result.best_possible else 0.0
-            placed = [(row, view.document(row.doc)) for row in rows]
-            found.append(Found(hit, kbid_text(hit.entry_id[:ID_SIZE]), placed, confidence))
+    asked = Asked(place, view, segments, text, parameters, filters, scope)
+    result = asked.rank(limit, offset)
+    found = asked.place_hits(result)
+    show(place, view, found, states, sources)
+    answer = Answer(found, text, result.total, result.total_is_exact, 0.0)
+    asked.tell(answer, result)
+    answer.time_s = perf_counter() - start
+    return answer
+
+
+class Asked:
+    """One search being done: what is asked for, worked out once, and what became of it.
+
+    query: what was asked in the end, when what was asked first had no hit.
+    """
+
+    __slots__ = (
+        "answered", "corrections", "filters", "loosened", "memo", "only", "parameters", "place", "query", "scanned", "scope",
+        "segments", "view", "warnings",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        place: Place,
+        view: View,
+        segments: Segments,
+        text: str,
+        parameters: Parameters = DEFAULTS,
+        filters: Filters | None = None,
+        scope: Scope | None = None,
+    ):
+        self.place, self.view, self.segments, self.parameters = place, view, segments, parameters
+        self.scope = scope or Scope()
+        self.query = self.scope.query or parse_query(text, view.rules)
+        self.warnings = self.query.warnings
+        self.filters = Filters(conditions=[*(filters.conditions if filters else ()), *self.query.filters])
+        if any(name in ("before", "after") for name, _, _ in self.filters.conditions):
+            _date(self)
+        self._shorten()
+        self.only = _chosen(view, self.filters, self.scope.without) if self.filters or self.scope.without else None
+        self.loosened = False
+        self.corrections: list[Correction] | None = None
+        self.answered = ""
+        self.scanned: Scanned | None = None
+        # Literal -> ids of the entries where a scan found it.
+        self.memo: dict[str, set[bytes]] = {}
+
+    def rank(self, limit: int, offset: int) -> Result:
+        """Return the best entries. What has no hit is asked again, with fewer demands, then with words that do occur."""
+        result = self._rank(limit, offset)
+        if not result.total and self.query.root.must and self.scanned is None:
+            query, implied = self.query, self.query.implied
+            self.query = query.loosened()
+            result = self._rank(limit, offset)
+            self.loosened = bool(result.total) and not implied
+        if not result.total and self.query.literals and self.scanned is None:
+            from git_kb.search.literal import scan
+
+            symbols = [literal for literal, terms in self.query.literals.items() if not terms]
+            self.scanned = scan(self.place, self.view, self.segments, symbols, self.only)
+            if not self.scanned.complete:
+                self.warnings.append("only a part of the sections could be looked through for it")
+            result = self._rank(limit, offset)
+        if not result.total and self.corrections is None and self.scope.corrects:
+            self._correct(set())
+            from git_kb.search.spelling import corrected
+
+            if text := corrected(self.query.text, self.corrections or []):
+                self.answered, self.query, self.scanned, self.loosened = text, parse_query(text, self.view.rules), None, False
+                self._shorten()
+                result = self.rank(limit, offset)
+        return result
+
+    def rank_again(self, limit: int) -> Result:
+        """Return the best entries of what was asked in the end, nothing loosened any more; `only` may be another by now."""
+        return self._rank(limit, 0)
+
+    def _rank(self, limit: int, offset: int) -> Result:
+        if self.scanned is not None:
+            from git_kb.search.rank import Result
+
+            whole = self.scanned.result
+            return Result(whole.hits[offset : offset + limit], whole.total, True, whole.best_possible)
+        if self.query and self.query.literals:
+            from git_kb.search.literal import rank_literally
+
+            return rank_literally(
+                self.place, self.view, self.segments, self.query, limit, offset, self.parameters, self.only, self.memo
+            )
+        return search(self.segments, self.view, self.query, limit, offset, self.parameters, self.only)
+
+    def _shorten(self) -> None:
+        if len(self.query.weights) > MAX_TERMS or len(self.query.prefixes) > MAX_PREFIXES:
+            from git_kb.search.telling import shorten
+
+            shorten(self.view, self.segments, self.query)
+
+    def _correct(self, held: set[str]) -> None:
+        from git_kb.search.spelling import corrections
+
+        self.corrections = corrections(self.place, self.view, self.segments, self.query, held)
+
+    def place_hits(self, result: Result) -> list[Found]:
+        """Return hits with their places."""
+        found = []
+        for hit in result.hits:
+            rows = self.rows_of(hit.entry_id)
+            if rows:
+                confidence = min(1.0, hit.score / result.best_possible) if result.best_possible else 0.0
+                placed = [(row, self.view.document(row.doc)) for row in rows]
+                found.append(Found(hit, kbid_text(hit.entry_id[:ID_SIZE]), placed, confidence))
+        return found
+
+    def rows_of(self, entry_id: bytes) -> list[ViewRow]:
+        """Return the rows of a hit that pass the filters."""
+        rows = self.view.rows_of(entry_id)
+        if self.filters:
+            rows = [r for r in rows if self.filters.takes(d := self.view.document(r.doc)) and self.filters.takes_row(d, r)] or rows
+        return rows
+
+    def tell(self, answer: Answer, result: Result) -> None:
+        """Note in an answer what became of the query."""
+        if self.corrections is None and self.scope.corrects:
+            held = {term for hit in result.hits for term in hit.terms}
+            if not held.issuperset(self.query.weights):
+                self._correct(held)
+        answer.corrections = self.corrections or []
+        answer.warnings, answer.loosened, answer.answered = self.warnings, self.loosened, self.answered if result.total else ""
+
+
+def show(
+    place: Place, view: View, found: list[Found], states: States | None = None, sources: Mapping[str, bytes] | None = None
+) -> None:
+    """Choose of each hit the place to show, and read what it says. states, sources: as in `find`."""
     known = states([document for f in found for _, document in f.placed[:MAX_PLACES]]) if states else {}
     for f in found:
         f.choose(known)
@@ -170,10 +317,35 @@ def find(
     for f in found:
         if (section := contents.get(f.kbid)) is not None:
             f.content = section.content.decode("utf-8", "replace")
-            f.snippet = make_snippet(f.content, f.hit.terms)
-    answer = Answer(found, text, result.total, result.total_is_exact, perf_counter() - start)
-    answer.warnings, answer.loosened = query.warnings, loosened and bool(found)
-    return answer
+            f.snippet = make_snippet(f.content, f.hit.terms, f.hit.literals)
+            if f.hit.literals and not f.hit.fields:
+                from git_kb.search.literal import fields_with
+
+                f.hit.fields = fields_with(f.row.type or f.document.type, f.content, f.hit.literals)
+
+
+def _date(asked: Asked) -> None:
+    """Turn dates into seconds, and what is none into words; find out when documents changed."""
+    from git_kb.store.dates import changes_since, parse_date
+    from git_kb.text.words import terms
+
+    conditions = []
+    dates = []
+    for name, value, negative in asked.filters.conditions:
+        if name in ("before", "after"):
+            seconds = parse_date(asked.place, value)
+            if seconds is None:
+                asked.query.warnings.append(f"'{value[:100]}' is no date that git understands: it is looked for as a word")
+                readings = [found for r in asked.view.rules if (found := terms(value, r))]
+                if readings and not negative:
+                    asked.query.ask(Atom(readings))
+                continue
+            dates.append(seconds)
+            value = str(seconds)
+        conditions.append((name, value, negative))
+    asked.filters.conditions = conditions
+    if dates:
+        asked.filters.changes = changes_since(asked.place, asked.scope.rev, asked.view.documents(), min(dates))
 
 
 def _contents(place: Place, view: View, found: list[Found], sources: Mapping[str, bytes]) -> dict[str, Section]:
@@ -199,13 +371,15 @@ def origins(view: View, entry_ids: Iterable[bytes]) -> Iterator[tuple[str, str, 
             yield kbid_text(entry_id[:ID_SIZE]), document.source, document.blob
 
 
-def _chosen(view: View, filters: Filters) -> set[bytes]:
+def _chosen(view: View, filters: Filters, without: frozenset[bytes]) -> set[bytes]:
     """Return the ids of the entries that stand in a document that passes."""
+    if not filters:
+        return {id_ for id_ in view.part(0, view.n_documents).entry_ids() if id_[:ID_SIZE] not in without}
     chosen = set()
     for document in view.documents():
         if filters.takes(document):
             for number in document.rows:
                 row = view.row(number)
-                if filters.takes_row(document, row):
+                if filters.takes_row(document, row) and row.entry_id[:ID_SIZE] not in without:
                     chosen.add(row.entry_id)
     return chosen

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 OPENING = '"“„«'
 CLOSING = '"”“»'
 FIELDS = {"heading": 0, "body": 1, "code": 2}
-FILTERS = ("tag", "type", "path", "doc", "tier")
+FILTERS = ("tag", "type", "path", "doc", "tier", "before", "after")
 # A query of more words than this is prose, and quotes in it are no demand.
 MAX_TERSE = 8
 MAX_DEPTH = 20
@@ -357,9 +357,6 @@ class _Parser:
                 is_prefix = self._may_demand()
                 return [(Atom(begun, field, 0, is_prefix), is_prefix and field is not None)]
             self._warn("'*' needs two letters before it")
-        if len(cut := words(word)) == 1 and len(cut[0]) == 1 and is_unspaced(cut[0]):
-            # A character by itself; text is indexed as pairs of them.
-            return [(Atom([cut], field, 0, True), field is not None or negative)]
         if field is not None or negative:
             found = self._readings(word)
             return [(Atom(found, field), True)] if found else []

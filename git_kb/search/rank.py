@@ -51,14 +51,19 @@ PROBE_US, SCATTER_US, DENSE_US, LANE_US, SCAN_US = 0.15, 0.05, 200.0, 220.0, 100
 
 
 class Hit:
-    """One entry found. terms: those of the query it holds; fields: where."""
+    """One entry found. terms: those of the query it holds; fields: where.
 
-    __slots__ = ("entry_id", "fields", "ordinal", "score", "segment", "terms")
+    literals: what it holds as written, and bonus: the part of the score that it has for these (literal.py).
+    """
+
+    __slots__ = ("bonus", "entry_id", "fields", "literals", "ordinal", "score", "segment", "terms")
 
     def __init__(self, score: float, entry_id: bytes, segment: Segment, ordinal: int):
         self.score, self.entry_id, self.segment, self.ordinal = score, entry_id, segment, ordinal
         self.terms: list[str] = []
         self.fields: list[str] = []
+        self.literals: list[str] = []
+        self.bonus = 0.0
 
 
 class Result:

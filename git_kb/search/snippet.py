@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 WIDTH = 200
 LONGEST = 100_000
+LOOKED_AT = 400
 
 
 class Snippet:
@@ -27,11 +28,20 @@ class Snippet:
         self.text, self.ranges, self.offset = text, ranges, offset
 
 
-def make_snippet(content: str, terms: Iterable[str], width: int = WIDTH) -> Snippet:
+def make_snippet(content: str, terms: Iterable[str], literals: Iterable[str] = (), width: int = WIDTH) -> Snippet:
     """Return the window of about `width` characters with the most different terms (then the most matches, then
-    the earliest).
+    the earliest). literals: what is also looked for as it is written.
     """
     matches = find_matches(content, terms)
+    if literals:
+        from git_kb.search.literal import find_literal, fold
+
+        folded = fold(content[:LONGEST])
+        matches = sorted([*matches, *((a, b, literal) for literal in literals for a, b in find_literal(folded, literal))])
+    sample = content[:LOOKED_AT]
+    if not sample.isascii() and len(sample.encode("utf-8", "replace")) > 2 * len(sample):
+        # Mostly Chinese, Japanese or Korean, whose characters take two columns and say more.
+        width //= 2
     start = _best_start(matches, width)
     begin = _word_start(content, max(0, start - width // 5)) if start else 0
     end = min(len(content), begin + width)
@@ -77,8 +87,8 @@ def _matches(folded: str, terms: Iterable[str]) -> Iterator[tuple[int, int, str]
             elif inside or at == 0 or not folded[at - 1].isalnum():
                 while end < len(folded) and (folded[end].isalnum() or folded[end] == "_" or is_mark(folded[end])):
                     end += 1
-                # A stem loses a few letters, not half of the word.
-                if end - at <= len(term) + 5:
+                # A stem loses a few letters, not half of the word; one letter is a word by itself.
+                if end - at <= len(term) + (5 if len(term) > 2 else 3 * (len(term) - 1)):
                     yield at, end, term
             at = folded.find(needle, at + 1 if not spaced else max(end, at + 1))
 

@@ -70,7 +70,9 @@ def test_other_languages_import_little_more(tmp_path):
     code, names = imported(kb.top, "search", "Haus", "und", "nördlich")
     assert code == 0
     assert names & FORBIDDEN == {"unicodedata"}
-    assert {n for n in names if n.split(".")[0] == "git_kb"} <= OURS | {"git_kb.text.languages", "git_kb.text.function_words"}
+    # One of the words is in no section, so a nearer one is looked for.
+    more = {"git_kb.text.languages", "git_kb.text.function_words", "git_kb.search.spelling", "git_kb.search.telling"}
+    assert {n for n in names if n.split(".")[0] == "git_kb"} <= OURS | more
 
 
 def test_the_long_way_is_noticed(tmp_path):

@@ -89,7 +89,9 @@ HIT_KEYS = {
 
 def test_search_as_json(kb):
     data = kb.json("search", "hive")
-    assert set(data) == {"results", "total", "total_is_exact", "query_time_ms", "query", "warnings", "loosened"}
+    assert set(data) == {
+        "results", "total", "total_is_exact", "query_time_ms", "query", "warnings", "loosened", "suggestions", "answered_query",
+    }  # fmt: skip
     assert data["total"] == len(data["results"]) >= 2
     for hit in data["results"]:
         assert set(hit) == HIT_KEYS
@@ -181,7 +183,7 @@ def test_help(tmp_path, verb):
 
 def test_usage_errors(kb):
     assert_message(kb.run("serch", "x"), 129, "'serch' is not a git kb command", "hint: the most similar: search")
-    assert_message(kb.run("search"), 129, "required: word", "usage: git kb search [<options>] <word>...")
+    assert_message(kb.run("search"), 129, "required: word", "usage: git kb search [<options>] [<word>...]")
     assert_message(kb.run("search", "--no-such-option", "x"), 129, "--no-such-option")
     assert_message(kb.run("search", "--limi", "3", "x"), 129, "--limi")
     assert_message(kb.run("search", "--limit", "0", "x"), 129, "--limit must be at least 1")

@@ -108,7 +108,7 @@ def test_depth_is_bounded(depth):
         ("what is it", "+<what is it>"),
         ("to be or not to be", "+<to be or not to be>"),
         ("the", "<the>"),
-        ("蜂", "蜂*"),
+        ("蜂", "<蜂>"),
         ("蜂*", "蜂*"),
         ('the "red wine"', "+<red wine>"),
         ("heading:the wine", "+heading:<the> <wine>"),

@@ -1,0 +1,133 @@
+"""Results by document and in numbers, similar sections, and pages that fit together."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from kb import Kb
+
+WORDS = ["wax", "honey", "queen", "hive", "drone"]
+
+
+def text(n):
+    """A document of several sections, some of the same text as in others, so that scores tie."""
+    parts = [f"# Document {n}\n\nIt has {WORDS[n % 5]}.\n"]
+    parts += [f"## Part\n\nThe {WORDS[i % 5]} and the {WORDS[(i * n) % 5]}.\n" for i in range(1, 5)]
+    return "\n".join(parts)
+
+
+FILES = {f"d{n:02}.md": text(n) for n in range(12)} | {
+    "same/d01.md": text(1),
+    "x.md": "# X\n\nC++ and wax.\n\n## Y\n\nwax C, c, c\n",
+}
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory):
+    return Kb.ready(tmp_path_factory.mktemp("modes") / "repo", FILES)
+
+
+_KB = []
+
+
+@pytest.fixture(autouse=True)
+def _known(kb):
+    _KB[:] = [kb]
+
+
+QUERIES = [
+    "wax",
+    "wax honey",
+    '"the wax"',
+    "wax -queen",
+    "hive OR drone",
+    "wa*",
+    "wax path:d05.md",
+    "C++ wax",
+    "document",
+    "hnoey",
+    "it has",
+]
+
+
+def results(kb, mode, *arguments):
+    done = kb.run("search", "--json", "--mode", mode, *arguments)
+    assert done.code in (0, 1)
+    return [(r.get("citation") or r["docid"], r["score"]) for r in json.loads(done.out)["results"]]
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=30)
+@given(st.sampled_from(QUERIES), st.sampled_from(["sections", "documents"]), st.integers(1, 7))
+def test_pages_put_together_are_the_whole(query, mode, size):
+    kb = _KB[0]
+    whole = results(kb, mode, "--limit", "200", query)
+    assert whole
+    assert [score for _, score in whole] == sorted((score for _, score in whole), reverse=True)
+    paged = []
+    for offset in range(0, len(whole) + size, size):
+        page = results(kb, mode, "--limit", str(size), "--offset", str(offset), query)
+        assert len(page) == max(0, min(size, len(whole) - offset))
+        paged += page
+    assert paged == whole
+
+
+def test_documents_have_their_best_sections_inside(kb):
+    data = kb.json("search", "--mode", "documents", "--limit", "50", "wax")
+    assert set(data) == {
+        "results", "total", "total_is_exact", "query_time_ms", "query", "warnings", "loosened", "suggestions", "answered_query",
+    }  # fmt: skip
+    assert data["total"] == len(data["results"]) == len({r["docid"] for r in data["results"]})
+    sections = kb.json("search", "--limit", "200", "wax")["results"]
+    for document in data["results"]:
+        own = [s for s in sections if document["docid"] in s["docids"]]
+        assert document["sections_matched"] == len(own)
+        assert document["score"] == document["matching_sections"][0]["score"] == own[0]["score"]
+        assert [s["kbid"] for s in document["matching_sections"]] == [s["kbid"] for s in own[:3]]
+        assert all(s["citation"].startswith(document["docid"] + "#") for s in document["matching_sections"])
+    out = kb.ok("search", "--mode", "documents", "--limit", "1", "wax")
+    assert out.startswith("1. ")
+    assert kb.run("search", "--mode", "documents", "zzz").code == 1
+
+
+def test_stats_count_every_match(kb):
+    data = kb.json("search", "--mode", "stats", "wax honey")
+    assert set(data) == {
+        "total_matches", "top_terms", "query_time_ms", "query", "warnings", "loosened", "suggestions", "answered_query",
+    }  # fmt: skip
+    sections = kb.json("search", "--limit", "200", "wax honey")["results"]
+    assert data["total_matches"] == len(sections)
+    for row in data["top_terms"]:
+        assert row["sections_matched"] == sum(row["term"] in s["matched_terms"] for s in sections)
+        assert row["frequency"] >= row["sections_matched"]
+    assert [r["frequency"] for r in data["top_terms"]] == sorted((r["frequency"] for r in data["top_terms"]), reverse=True)
+    assert kb.ok("search", "--mode", "stats", "wax").splitlines()[1].split() == ["frequency", "sections", "term"]
+    query = "wax -queen -path:d05.md"
+    assert kb.json("search", "--mode", "stats", query)["total_matches"] == len(kb.hits("--limit", "99", query)) > 0
+    assert kb.run("search", "--mode", "stats", "zzz").code == 1
+
+
+def test_similar_sections(kb):
+    first = kb.json("search", "--limit", "1", "path:d02.md", "honey")["results"][0]
+    data = kb.json("search", "--near", first["kbid"], "--limit", "50")
+    assert data["near"] == first["kbid"]
+    assert first["kbid"] not in [r["kbid"] for r in data["results"]]
+    assert 0 < data["results"][0]["confidence"] <= 1
+    assert kb.hits("--near", first["citation"]) == kb.hits("--near", first["kbid"][:12]) == kb.hits("--near", first["kbid"])
+    assert kb.run("search", "--near", "d02.md").err.startswith("error: 'd02.md' is a document")
+    assert kb.run("search", "--near", "zzzz").code == 1
+    assert kb.run("search", "--near", first["kbid"], "word").code == 129
+    assert all("d03" in c for c in kb.hits("--near", first["kbid"], "--path", "d03.md"))
+
+
+def test_the_most_similar_section_comes_first(tmp_path):
+    files = {
+        "a.md": "# Swarming\n\nSwarms leave the hive in May when queens are raised.\n",
+        "b.md": "# Leaving\n\nIn May a swarm leaves its hive with the old queen.\n",
+        "c.md": "# Cooking\n\nBoil the jam in a pot of copper in May.\n",
+        "d.md": "# Weather\n\nRain in the morning.\n",
+    }
+    kb = Kb.ready(tmp_path / "repo", files)
+    near = kb.hits("--near", kb.hits("swarming")[0])
+    assert near[0].startswith("b.md#")
+    assert not any(c.startswith("d.md#") for c in near)
