@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", default=default, help="what to print of each")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("-z", dest="nul", action="store_true", help="end records with NUL, and print names as they are")
-    parser.add_argument("docid", nargs="*", help="only these documents")
+    parser.add_argument("document", nargs="*", metavar="DOCUMENT", help="only these documents, by docid or path of the source")
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
@@ -33,10 +33,13 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
     records = Records(env, args)
     documents = open_documents(env.repo, default_state(env.place, args.at, args.cached))
-    for docid in args.docid:
-        if docid + SUFFIX not in documents.stamps:
-            raise UnknownDocument(docid)
-    for manifest in documents.load([d + SUFFIX for d in args.docid] or documents.stamps, env.warn):
+    names = []
+    for name in args.document:
+        fits = [docid + SUFFIX for docid in _docids(name, env) if docid + SUFFIX in documents.stamps]
+        if not fits:
+            raise UnknownDocument(name)
+        names.append(fits[0])
+    for manifest in documents.load(names or documents.stamps, env.warn):
         for row, (line, start, end) in zip(manifest.sections, manifest.spans(), strict=True):
             records.write(
                 {
@@ -58,3 +61,12 @@ def run(args: argparse.Namespace, env: Env) -> int:
                 }
             )
     return 0
+
+
+def _docids(name: str, env: Env) -> list[str]:
+    """Return the docids that a name may stand for: itself, or that of the source at this path."""
+    from git_kb.ingest.select import inside_path
+    from git_kb.model.document import docid_of_path
+
+    inside = inside_path(env.place, name)
+    return [name, docid_of_path(inside)] if inside else [name]

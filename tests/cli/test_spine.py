@@ -576,3 +576,11 @@ def test_where_nothing_can_be_written(tmp_path, indexed):
         assert "Traceback" not in done.stderr
     finally:
         subprocess.run(["chmod", "-R", "u+w", kb.path("")], check=True)
+
+
+def test_sections_are_listed_by_docid_or_path(tmp_path):
+    kb = Kb.ready(tmp_path / "repo")
+    by_docid = kb.ok("ls-sections", "docs--guide.md")
+    assert kb.ok("ls-sections", "docs/guide.md") == kb.ok("-C", "docs", "ls-sections", "guide.md") == by_docid
+    assert_message(kb.run("ls-sections", "docs"), 1, "no document 'docs'")
+    assert_message(kb.run("ls-sections", "../x.md"), 1, "no document '../x.md'")
