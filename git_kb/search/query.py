@@ -15,6 +15,8 @@ OPENING = '"“„«'
 CLOSING = '"”“»'
 FIELDS = {"heading": 0, "body": 1, "code": 2}
 FILTERS = ("tag", "type", "path", "doc", "tier", "before", "after")
+# What stands behind the apostrophe of a contraction or a genitive. A word of its own elsewhere: `t`, `re`.
+CONTRACTED = frozenset(("d", "ll", "m", "re", "s", "t", "ve"))
 # A query of more words than this is prose, and quotes in it are no demand.
 MAX_TERSE = 8
 MAX_DEPTH = 20
@@ -364,7 +366,9 @@ class _Parser:
             self._note_literal(word, self._readings(word))
         stop = word.casefold().strip(PUNCTUATION) in self.stop_words
         if len(self.rules) == 1 and self.stop_words is STOP_WORDS:
-            return [(Atom(((term,),), stop=stop), False) for term in terms(word, self.rules[0])]
+            plain = terms(word, self.rules[0])
+            n_content = len(plain) - _n_stops(word, len(plain))
+            return [(Atom(((term,),), stop=number >= n_content), False) for number, term in enumerate(plain)]
         # Where articles are elided (`l'eau`), each word of it is looked at.
         apart = self.stop_words is not STOP_WORDS
         atoms = []
@@ -430,6 +434,17 @@ class _Parser:
     def _warn(self, why: str) -> None:
         if why not in self.query.warnings:
             self.query.warnings.append(why)
+
+
+def _n_stops(word: str, n_terms: int) -> int:
+    """Return how many of a word's terms, from its end, are function words: all, none, or what `'s` and the like leaves."""
+    word = word.casefold().strip(PUNCTUATION).replace("\u2019", "'")
+    if word in STOP_WORDS:
+        return n_terms
+    head, apostrophe, tail = word.rpartition("'")
+    if not apostrophe or tail not in CONTRACTED:
+        return 0
+    return n_terms if head in STOP_WORDS or (tail == "t" and head.endswith("n")) else 1
 
 
 def _close(whole: Group, chain: list[Group]) -> None:

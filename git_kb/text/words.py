@@ -19,10 +19,10 @@ MAX_PARTS = 12  # a word of more parts (a hash, a key) is taken whole
 MAX_TERM_BYTES = 255  # a key of the term tree
 # English function words: in a query of other words they say nothing, and would only favour text that has many of them.
 _FUNCTION_WORDS = (
-    "a about also am an and any are as at be been being between both but by can could did do does for from had has "
-    "have he her his how i if in into is it its me might many more most much must my no not of on or other our over shall "
-    "she should so some such than that the their them then there these they this those to under us was we were "
-    "what when where which who whom whose why will with would you your"
+    "a about against also am among an and any are as at be been being between both but by can could did do does during for "
+    "from had has have he her his how i if in into is it its many me might more most much must my no not of on or other our "
+    "over per shall she should so some such than that the their them then there these they this those through to toward "
+    "towards under upon us via was we were what when where which who whom whose why will with within without would you your "
 )
 STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 # Stands between the fields of an entry's token string.

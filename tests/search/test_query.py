@@ -220,3 +220,18 @@ def test_a_long_query_is_read_in_time_that_grows_with_its_length(piece):
     assert len(query.root.must) + len(query.root.must_not) <= MAX_DEMANDS
     assert len(query.prefixes) <= MAX_DEMANDS
     assert any("longer than" in why for why in query.warnings)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("I'm in Rome", ["rome"]),
+        ("don\u2019t panic", ["panic"]),
+        ("git's branches", ["git", "branch"]),
+        ("what's new", ["new"]),
+        ("vitamin t", ["vitamin", "t"]),
+        ("I'm", ["i", "m"]),
+    ],
+)
+def test_contractions_are_function_words(text, terms):
+    assert list(parse_query(text).weights) == terms
