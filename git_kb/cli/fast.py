@@ -21,11 +21,17 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
     if place.work_tree is None:
         # Where there is no work tree, HEAD stands in for it.
         rev = rev or "HEAD"
+    from git_kb.errors import KbError
     from git_kb.index.pagefile import DamagedSegment
     from git_kb.output.hits import more_note, notes, nothing_found, render_hits
+    from git_kb.search.agreed import agreed_parameters
     from git_kb.search.find import Scope, find
     from git_kb.store.viewfile import current_view
 
+    try:
+        parameters = agreed_parameters(place)
+    except KbError:
+        return None
     trees = None
     if rev:
         from git_kb.store.treestate import resolve_trees
@@ -49,7 +55,7 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
 
     try:
         scope = Scope(rev or "HEAD", corrects=True)
-        answer = find(place, *opened, " ".join(words), limit, states=states, sources=sources, scope=scope)
+        answer = find(place, *opened, " ".join(words), limit, parameters=parameters, states=states, sources=sources, scope=scope)
     except DamagedSegment:
         return None
     for note in notes(answer):

@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
+    from git_kb.cli.search import agreed_or_default
     from git_kb.index.pagefile import DamagedSegment
     from git_kb.output.answers import ASK, answer_data, render_answer
     from git_kb.search.answer import answer
@@ -40,6 +41,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
     env.quiet = args.quiet or args.json
     question = " ".join(args.question)
+    parameters = agreed_or_default(env)
     opened = None if args.at or args.cached or env.place.work_tree is None else current_view(env.place)
     sources: dict[str, bytes] = {}
 
@@ -47,7 +49,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         return worktree_states(env.place, documents, sources)
 
     try:
-        result = None if opened is None else answer(env.place, *opened, question, states, sources)
+        result = None if opened is None else answer(env.place, *opened, question, states, sources, parameters)
     except DamagedSegment:
         result = None
     if result is None:
@@ -56,7 +58,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         state = default_state(env.place, args.at, args.cached)
 
         def look(view: View, segments: Segments) -> CitedAnswer:
-            return answer(env.place, view, segments, question, lambda d: source_states(env.repo, state, d))
+            return answer(env.place, view, segments, question, lambda d: source_states(env.repo, state, d), None, parameters)
 
         result = with_fresh_view(env.repo, state, env.hooks("query"), look)
     if args.json:

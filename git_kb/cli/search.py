@@ -47,8 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--since", default="", metavar="REV", help="only sections that the knowledge base did not have at REV")
     parser.add_argument(
-        "--weights", metavar="FIELD=W,...", help="field weights of BM25F (default: heading=2,body=1,code=1); k1 and b are taken too"
+        "--weights",
+        metavar="NAME=W,...",
+        help="numbers of the ranking for this search: heading=3,body=1,code=1,k1=1.2,b=0.5,b.code=0.7,proximity=0.3,zone=0.1",
     )
+    parser.add_argument("--explain", action="store_true", help="show what each score is made of, to the term and field")
     parser.add_argument("--json", action="store_true", help="one JSON document (docs/search-json.md)")
     parser.add_argument(
         "--color",
@@ -76,7 +79,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     if bool(args.word) == bool(args.near):
         raise BadArguments("words and --near exclude each other" if args.near else "the following arguments are required: word")
     env.quiet = args.quiet or args.json
-    parameters = parse_weights(args.weights)
+    parameters = parse_weights(args.weights, agreed_or_default(env))
     state = default_state(env.place, args.at, args.cached)
     filters = Filters(tuple(args.tag), args.type, source_prefix(args.path, env), args.doc) or None
     text = " ".join(args.word)
@@ -92,7 +95,10 @@ def run(args: argparse.Namespace, env: Env) -> int:
             older = sections_at(env.repo, args.since, view, state, env.warn, env.note)
         scope = make_scope(view, segments, args.near, state.rev or "HEAD", older, parameters)
         if args.mode == "sections":
-            answer = find(env.place, view, segments, text, args.limit, args.offset, parameters, filters, states=states, scope=scope)
+            answer = find(
+                env.place, view, segments, text, args.limit, args.offset, parameters, filters,
+                states=states, scope=scope, explain=args.explain,
+            )  # fmt: skip
             return answer, view.n_live, [], []
         from git_kb.search.modes import find_documents, find_stats
 
@@ -196,28 +202,37 @@ def prepare(arguments: list[str]) -> list[str]:
     return [*options, "--", *words] if words else options
 
 
-def parse_weights(text: str | None) -> Parameters:
-    """Return the ranking parameters that `heading=2,body=1,code=1,k1=1.2,b=0.75` means. Raises BadArguments."""
+def agreed_or_default(env: Env) -> Parameters:
+    """Return the ranking parameters of the knowledge base; warns, and takes the defaults, when its configuration cannot be used."""
+    from git_kb.search.agreed import agreed_parameters
+    from git_kb.search.score import DEFAULTS
+    from git_kb.store.config import BadConfig
+
+    try:
+        return agreed_parameters(env.place)
+    except BadConfig as e:
+        env.warn(f"{e}; ranking with the defaults")
+        return DEFAULTS
+
+
+def parse_weights(text: str | None, parameters: Parameters) -> Parameters:
+    """Return ranking parameters changed as `heading=3,k1=1.2,b=0.75,b.code=0.5` says. Raises BadArguments.
+
+    A field's name means its weight, `b` that of all fields.
+    """
     from git_kb.cli.parser import BadArguments
     from git_kb.index.segment import FIELD_NAMES
-    from git_kb.search.score import DEFAULTS, Parameters
+    from git_kb.store.config import RANKING
 
-    if not text:
-        return DEFAULTS
-    weights = dict(zip(FIELD_NAMES, DEFAULTS.weights, strict=True))
-    b, k1 = list(DEFAULTS.b), DEFAULTS.k1
-    for item in text.split(","):
+    values: dict[str, float] = {}
+    for item in text.split(",") if text else ():
         name, _, value = item.partition("=")
+        names = [f"b.{field}" for field in FIELD_NAMES] if name == "b" else [f"weights.{name}" if name in FIELD_NAMES else name]
         try:
             number = float(value)
         except ValueError:
             number = -1.0
-        if not 0 <= number < 1e6 or (name == "b" and number > 1) or name not in (*weights, "b", "k1"):
-            raise BadArguments(f"'{item}' is no weight", "such are: heading=2,body=1,code=1,k1=1.2,b=0.75")
-        if name == "k1":
-            k1 = number
-        elif name == "b":
-            b = [number] * len(b)
-        else:
-            weights[name] = number
-    return Parameters((weights["heading"], weights["body"], weights["code"]), (b[0], b[1], b[2]), k1)
+        if not all(0 <= number <= RANKING.get(n, -1.0) for n in names):
+            raise BadArguments(f"'{item}' is no weight", "such are: heading=3,body=1,code=1,k1=1.2,b=0.5,proximity=0.3,zone=0.1")
+        values.update(dict.fromkeys(names, number))
+    return parameters.changed(values) if values else parameters

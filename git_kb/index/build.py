@@ -26,6 +26,7 @@ from git_kb.index.segment import (
     REFERENCE_B,
     REFERENCE_K1,
     REFERENCE_WEIGHTS,
+    REFERENCE_ZONE,
     SHORT,
     STATS,
     Segment,
@@ -232,7 +233,11 @@ class SegmentBuilder:
     def _postings(self, totals: list[int]) -> dict[str, array[int]]:
         """Return per character the postings of its term, as `ordinal << 8 | impact`, ascending."""
         lists = {char: array("I") for char in self.vocabulary.codes.values()}
-        impacts = [_Impacts(weight, total / max(len(self), 1)) for weight, total in zip(REFERENCE_WEIGHTS, totals, strict=True)]
+        n = max(len(self), 1)
+        impacts = [
+            _Impacts(w, b, total / n, field == HEADING)
+            for field, (w, b, total) in enumerate(zip(REFERENCE_WEIGHTS, REFERENCE_B, totals, strict=True))
+        ]
         append = array.append
         base = 0
         for string in self.strings:
@@ -250,8 +255,9 @@ class SegmentBuilder:
             if shared:
                 norms = [known.norm(len(text)) for known, text in zip(impacts, texts, strict=True)]
                 for char in shared:
+                    raised = char in heading
                     x = heading.pop(char, 0) / norms[HEADING] + body.pop(char, 0) / norms[BODY] + code.pop(char, 0) / norms[CODE]
-                    lists[char].append(base | quantise(x))
+                    lists[char].append(base | quantise(x, raised))
             # Terms that stand in one field alone, which are most of them: a pass in C for each field.
             for there, known, text in zip(counts, impacts, texts, strict=True):
                 if there:
@@ -264,31 +270,36 @@ class SegmentBuilder:
 class _Impacts(dict[int, "_Table"]):
     """Length of a field -> frequency -> impact of a term that only this field has. `mean`: tokens in an average one."""
 
-    def __init__(self, weight: float, mean: float):
+    def __init__(self, weight: float, b: float, mean: float, raised: bool):
         super().__init__()
-        self.c0, self.c1 = (1 - REFERENCE_B) / weight, REFERENCE_B / (mean or 1.0) / weight
+        self.raised = raised
+        self.c0, self.c1 = (1 - b) / weight, b / (mean or 1.0) / weight
 
     def norm(self, length: int) -> float:
         return self.c0 + self.c1 * length
 
     def __missing__(self, length: int) -> _Table:
-        table = self[length] = _Table(self.norm(length))
+        table = self[length] = _Table(self.norm(length), self.raised)
         return table
 
 
 class _Table(dict[int, int]):
-    def __init__(self, norm: float):
+    def __init__(self, norm: float, raised: bool):
         super().__init__()
-        self.norm = norm
+        self.norm, self.raised = norm, raised
 
     def __missing__(self, tf: int) -> int:
-        impact = self[tf] = quantise(tf / self.norm)
+        impact = self[tf] = quantise(tf / self.norm, self.raised)
         return impact
 
 
-def quantise(x: float) -> int:
-    """Return the impact for x, the sum of weighted and normalised frequencies. docs/format-index.md, "Segments"."""
-    return min(255, int(255 * (x / (REFERENCE_K1 + x))) + 1)
+def quantise(x: float, raised: bool) -> int:
+    """Return the impact for x, the sum of weighted and normalised frequencies. docs/format-index.md, "Segments".
+
+    raised: the term is in the heading.
+    """
+    y = x / (REFERENCE_K1 + x)
+    return min(255, int(255 * (y if raised else y / (1 + REFERENCE_ZONE))) + 1)
 
 
 class Columns(NamedTuple):

@@ -28,10 +28,12 @@ HEADING, BODY, CODE = 0, 1, 2
 FIELD_NAMES = ("heading", "body", "code")
 # The length of a field counts up to this in the `lengths` area.
 MAX_LENGTH = 65_535
-# What impacts are worked out with.
-REFERENCE_WEIGHTS = (2.0, 1.0, 1.0)
-REFERENCE_B = 0.75
+# What impacts are worked out with: per field, heading, body, code.
+REFERENCE_WEIGHTS = (3.0, 1.0, 1.0)
+REFERENCE_B = (0.5, 0.55, 0.55)
 REFERENCE_K1 = 1.2
+# What a term in the heading counts more, as a share.
+REFERENCE_ZONE = 0.1
 SHORT, BLOCKED, DENSE = 0, 1, 2
 # Below this many entries no list is dense.
 MIN_DENSE = 1024
@@ -103,6 +105,8 @@ class Postings:
         """Return the impact of the term in an entry, 0 when the entry lacks it."""
         if self._layout == DENSE:
             return self.impacts[ordinal]
+        if self._dense is not None:
+            return self._dense[ordinal]
         if self._layout == BLOCKED:
             block = ordinal >> 8
             place = self._lows.find(ordinal & 0xFF, self._table[block], self._table[block + 1])

@@ -34,6 +34,10 @@ def render_hits(answer: Answer, prefix: bytes = b"", colour: bool = False, offse
         also = f", also in {len(found.also)} more" if found.also else ""
         tail = f"{found.citation}  {found.kbid[:10]}  score {found.hit.score:.2f}{also}"
         lines.append(f"   {DIM}{tail}{RESET}\n" if colour else f"   {tail}\n")
+        if found.explanation is not None:
+            from git_kb.output.explain import render_explanation
+
+            lines.append(render_explanation(found.explanation))
     return "".join(lines)
 
 
@@ -143,6 +147,11 @@ def answer_data(answer: Answer) -> dict[str, object]:
 
 
 def _hit_data(found: Found, created_at: str | None) -> dict[str, object]:
+    explained: dict[str, object] = {}
+    if found.explanation is not None:
+        from git_kb.output.explain import explanation_data
+
+        explained["explain"] = explanation_data(found.explanation)
     return {
         "kbid": found.kbid,
         "docids": [found.document.docid, *found.also],
@@ -162,4 +171,5 @@ def _hit_data(found: Found, created_at: str | None) -> dict[str, object]:
         "line": found.row.line,
         "start": found.row.start,
         "end": found.row.end,
+        **explained,
     }

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from git_kb.index.view import View, ViewDocument, ViewRow
     from git_kb.model.section import Section
     from git_kb.repo.discover import Place
+    from git_kb.search.explain import Explanation
     from git_kb.search.literal import Scanned
     from git_kb.search.query import Query
     from git_kb.search.rank import Hit, Result
@@ -104,16 +105,31 @@ class Filters:
 class Found:
     """One hit: where it stands, what it says. `also`: further documents' ids.
 
-    placed: all rows that have it, each with its document. row, document: the one shown, the first whose source is as it was
-    ingested, else the first. source_state: whether that is so (store/sourcestate.py), "" when that was not looked at.
+    confidence: the share of the highest possible score that the hit has, 0 to 1 (docs/ranking.md). explanation: the parts of the
+    score, when asked for. placed: all rows that have it, each with its document. row, document: the one shown, the first whose
+    source is as it was ingested, else the first. source_state: whether that is so (store/sourcestate.py), "" when that was not
+    looked at.
     """
 
-    __slots__ = ("also", "confidence", "content", "document", "hit", "kbid", "placed", "row", "snippet", "source_state")
+    __slots__ = (
+        "also",
+        "confidence",
+        "content",
+        "document",
+        "explanation",
+        "hit",
+        "kbid",
+        "placed",
+        "row",
+        "snippet",
+        "source_state",
+    )
 
     def __init__(self, hit: Hit, kbid: str, placed: list[tuple[ViewRow, ViewDocument]], confidence: float):
         self.hit, self.kbid, self.placed, self.confidence = hit, kbid, placed, confidence
         self.content: str | None = None
         self.snippet: Snippet | None = None
+        self.explanation: Explanation | None = None
         self.choose({})
 
     def choose(self, states: Mapping[str, str]) -> None:
@@ -169,8 +185,9 @@ def find(
     states: States | None = None,
     sources: Mapping[str, bytes] | None = None,
     scope: Scope | None = None,
+    explain: bool = False,
 ) -> Answer:
-    """Return the best hits of a query. Raises DamagedSegment.
+    """Return the best hits of a query, with `explain` the parts of their scores too. Raises DamagedSegment.
 
     states: tells whether the hits' sources are as they were. sources: the bytes of those that are, which `states` may fill in;
     sections are cut from them where they can be, and read from the pool otherwise.
@@ -179,6 +196,11 @@ def find(
     asked = Asked(place, view, segments, text, parameters, filters, scope)
     result = asked.rank(limit, offset)
     found = asked.place_hits(result)
+    if explain:
+        from git_kb.search.explain import explain_hit
+
+        for f in found:
+            f.explanation = explain_hit(f.hit, result)
     show(place, view, found, states, sources)
     answer = Answer(found, text, result.total, result.total_is_exact, 0.0)
     asked.tell(answer, result)

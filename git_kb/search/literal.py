@@ -17,9 +17,9 @@ from git_kb.model.section import cut_section, kbid_text
 from git_kb.repo.discover import Place
 from git_kb.repo.process import CatFile
 from git_kb.search.query import Atom, Query
-from git_kb.search.rank import Hit, Result, search
+from git_kb.search.rank import Basis, Hit, Result, search
 from git_kb.search.score import Parameters
-from git_kb.search.telling import inverse_frequency, live_df
+from git_kb.search.telling import inverse_frequency
 from git_kb.store.content import read_contents
 from git_kb.text.fields import fields
 
@@ -77,7 +77,7 @@ def rank_literally(
     whatever the page, so that pages fit together.
     """
     result = search(segments, view, query, max(N_VERIFIED, limit + offset), 0, parameters, only)
-    weights = _weights(view, segments, query)
+    weights = _weights(query, result.basis)
     pool = {hit.entry_id: hit for hit in result.hits[:N_VERIFIED]}
     n_best = len(pool)
     _verify(place, view, list(pool.values()), query, weights)
@@ -128,16 +128,18 @@ def _verify(place: Place, view: View, hits: list[Hit], query: Query, weights: di
             hit.score += hit.bonus
 
 
-def _weights(view: View, segments: Segments, query: Query) -> dict[str, float]:
+def _weights(query: Query, basis: Basis | None) -> dict[str, float]:
     """Return what each literal is worth: the most its terms can add to a score; without terms, the most that any term can."""
-    worth = {
-        term: qtf * inverse_frequency(view, df) for term, qtf in query.weights.items() if (df := live_df(view, segments, term))
-    }
-    most = max(worth.values(), default=1.0)
-    return {
-        literal: max((sum(worth.get(t, 0.0) for t in dict.fromkeys(reading)) for reading in found), default=0.0) or most
-        for literal, found in query.literals.items()
-    }
+    raised = basis.scorer.raised if basis else 1.0
+    worth = {term.name: term.weight * raised for term in basis.terms} if basis else {}
+    pairs = [(most, {rarer.name, other.name}) for most, rarer, other in basis.pairs] if basis else []
+    most_of_all = max(worth.values(), default=1.0)
+
+    def most(reading: tuple[str, ...]) -> float:
+        names = set(reading)
+        return sum([worth.get(name, 0.0) for name in sorted(names)]) + sum([most for most, pair in pairs if pair <= names])
+
+    return {literal: max(map(most, found), default=0.0) or most_of_all for literal, found in query.literals.items()}
 
 
 class Scanned(NamedTuple):

@@ -1,6 +1,7 @@
-"""Ranking: the best entries by BM25F, found without looking at most postings.
+"""Ranking: the best entries by the score of `score.py`, found without looking at most postings.
 
-A posting carries an impact, which bounds what its term adds to the entry's score. Once the k-th best entry
+A posting carries an impact, which bounds what its term adds to the entry's score. What two near words can add is bounded by the
+impact of the rarer one, so it goes to that one's account. Once the k-th best entry
 found so far has a score (the *threshold*), entries that cannot reach it by their bounds are never scored
 (MaxScore, Turtle & Flood 1995, doi:10.1016/0306-4573(95)00020-H, with bounds for each posting). What is left
 is scored exactly, best bound first, until no bound reaches the threshold: the result is that of scoring
@@ -15,7 +16,7 @@ On the search path.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from itertools import chain, compress, islice
+from itertools import chain, compress, islice, pairwise
 from math import log
 
 from git_kb.index.segment import FIELD_NAMES
@@ -69,22 +70,71 @@ class Hit:
 class Result:
     """Hits in order, and how many entries match. `total_is_exact` is False when it is only a lower bound.
 
-    best_possible: no entry can score as much as this; the sum of qtf * idf over the query's terms that occur.
+    best_possible: no entry can score as much as this. basis: what the scores were worked out from, None for a scan of texts.
     """
 
-    __slots__ = ("best_possible", "hits", "total", "total_is_exact")
+    __slots__ = ("basis", "best_possible", "hits", "total", "total_is_exact")
 
-    def __init__(self, hits: list[Hit], total: int, total_is_exact: bool, best_possible: float):
-        self.hits, self.total, self.total_is_exact, self.best_possible = hits, total, total_is_exact, best_possible
+    def __init__(self, hits: list[Hit], total: int, total_is_exact: bool, best_possible: float, basis: Basis | None = None):
+        self.hits, self.total, self.total_is_exact = hits, total, total_is_exact
+        self.best_possible, self.basis = best_possible, basis
 
 
-class _Term:
-    """A query term: `weight` = qtf * idf, and its postings per segment."""
+class Term:
+    """A query term that occurs: asked for `qtf` times, held by `df` live entries; weight = qtf * idf; its postings per segment.
 
-    __slots__ = ("lists", "name", "weight")
+    expanded: it stands for the beginning of a word.
+    """
 
-    def __init__(self, name: str, weight: float, lists: list[Postings | None]):
-        self.name, self.weight, self.lists = name, weight, lists
+    __slots__ = ("df", "expanded", "idf", "lists", "name", "qtf", "weight")
+
+    def __init__(self, name: str, qtf: float, df: int, n: int, lists: list[Postings | None], expanded: bool):
+        self.name, self.qtf, self.df, self.lists, self.expanded = name, qtf, df, lists, expanded
+        self.idf = idf(n, df)
+        self.weight = qtf * self.idf
+
+
+class Basis:
+    """What scores are worked out from: the query's terms that occur, and the formula with the view's statistics.
+
+    n_live: live entries of the view. pairs: (what it adds at most, the rarer term, the other) of terms next to each other in the
+    query. best_possible: no entry can score as much as this: all words in the heading, near each other. A word that no entry has
+    counts too; of terms that are one word in several languages, the greatest one counts.
+    """
+
+    __slots__ = ("best_possible", "n_live", "pairs", "scorer", "segments", "terms")
+
+    def __init__(self, terms: list[Term], scorer: Scorer, segments: list[Segment], n_live: int, query: Query):
+        self.terms, self.scorer, self.segments, self.n_live = terms, scorer, segments, n_live
+        self.pairs: list[tuple[float, Term, Term]] = []
+        words = _words(terms, query)
+        nearest = 0.0
+        if share := scorer.parameters.proximity:
+            for word, next_word in pairwise(words):
+                here = [_pair(share, a, b) for a in word for b in next_word]
+                self.pairs += here
+                nearest += max([most for most, _, _ in here])
+        expanded = sum([term.weight for term in terms if term.expanded])
+        weights = sum([max([term.weight for term in word]) for word in words]) + expanded
+        self.best_possible = (weights + _n_absent(terms, query) * idf(n_live, 0)) * scorer.raised + nearest
+
+
+def _pair(share: float, a: Term, b: Term) -> tuple[float, Term, Term]:
+    return share * min(a.weight, b.weight), *((a, b) if a.df <= b.df else (b, a))
+
+
+def _words(terms: list[Term], query: Query) -> list[list[Term]]:
+    """Return the terms word by word in the query's order: several where a word has one in each of several languages."""
+    number = {name: n for n, same in enumerate(query.alternatives) for name in same}
+    words: list[list[Term]] = []
+    for term in terms:
+        if term.expanded:
+            continue
+        if words and number.get(term.name, -1) == number.get(words[-1][0].name, -2):
+            words[-1].append(term)
+        else:
+            words.append([term])
+    return words
 
 
 class _Best:
@@ -125,13 +175,14 @@ def search(
     opened = list(segments)
     masks = [view.mask(segment.name) for segment in opened]
     found = _terms(opened, masks, query, n)
+    basis = Basis(found, scorer, opened, n, query)
     best = _Best(max(limit + offset, 1))
     total, exact = 0, True
     for index, segment in enumerate(opened):
         lists = [(t, p) for t in found if (p := t.lists[index]) is not None]
         if lists:
             mask = masks[index] if only is None else _restrict(masks[index], segment, only)
-            n_here, complete = _Search(segment, index, lists, query, mask, scorer, best).run()
+            n_here, complete = _Search(segment, index, lists, basis, query, mask, best).run()
             total += n_here
             exact = exact and complete
     n_best = len(best.rows)
@@ -144,7 +195,12 @@ def search(
         hit = Hit(-score, entry_id, opened[index], ordinal)
         _explain(hit, [(t.name, p.char) for t in found if (p := t.lists[index]) is not None])
         hits.append(hit)
-    return Result(hits, total, exact, _best_possible(found, query))
+    return Result(hits, total, exact, basis.best_possible, basis)
+
+
+def idf(n: int, df: int) -> float:
+    """Return the inverse document frequency of a term that `df` of `n` entries hold; above 0."""
+    return log(1 + (n - df + 0.5) / (df + 0.5))
 
 
 def _restrict(mask: bytes | None, segment: Segment, only: set[bytes]) -> bytes:
@@ -152,7 +208,7 @@ def _restrict(mask: bytes | None, segment: Segment, only: set[bytes]) -> bytes:
     return chosen if mask is None else bytes(map(int.__and__, chosen, mask))
 
 
-def _terms(opened: list[Segment], masks: list[bytes | None], query: Query, n: int) -> list[_Term]:
+def _terms(opened: list[Segment], masks: list[bytes | None], query: Query, n: int) -> list[Term]:
     """Return the query's terms that occur, in the query's order."""
     weights = dict(query.weights)
     for prefix in query.prefixes:
@@ -172,20 +228,19 @@ def _terms(opened: list[Segment], masks: list[bytes | None], query: Query, n: in
     terms = []
     for name, qtf in weights.items():
         if dfs[name]:
-            df = joint.get(name, dfs[name])
-            terms.append(_Term(name, qtf * log(1 + (n - df + 0.5) / (df + 0.5)), lists[name]))
+            terms.append(Term(name, qtf, joint.get(name, dfs[name]), n, lists[name], name not in query.weights))
     return terms
 
 
-def _best_possible(found: list[_Term], query: Query) -> float:
-    """Return the sum of the terms' weights; of terms that are one word in several languages, the greatest one counts."""
-    most = sum(term.weight for term in found)
-    if query.alternatives:
-        weights = {term.name: term.weight for term in found}
-        for same in query.alternatives:
-            some = [weights.pop(name) for name in same if name in weights]
-            most -= sum(some) - max(some, default=0.0)
-    return most
+def _n_absent(found: list[Term], query: Query) -> float:
+    """Return how many words, each as often as it was asked for, no entry has. One word in several languages is one."""
+    there = {term.name for term in found}
+    absent = {name: qtf for name, qtf in query.weights.items() if name not in there}
+    for same in query.alternatives:
+        left = [name for name in same if name in absent]
+        for name in left[0 if len(left) < len(same) else 1 :]:
+            del absent[name]
+    return sum(absent.values())
 
 
 def _live_df(postings: Postings, mask: bytes | None) -> int:
@@ -203,17 +258,29 @@ class _Search:
         self,
         segment: Segment,
         index: int,
-        lists: list[tuple[_Term, Postings]],
+        lists: list[tuple[Term, Postings]],
+        basis: Basis,
         query: Query,
         mask: bytes | None,
-        scorer: Scorer,
         best: _Best,
     ):
-        self.segment, self.index, self.mask, self.scorer, self.best = segment, index, mask, scorer, best
+        self.segment, self.index, self.mask, self.scorer, self.best = segment, index, mask, basis.scorer, best
         self.terms = [(t.weight, p.char) for t, p in lists]
-        self.bounds = scorer.bounds(segment)
+        numbers = {t.name: number for number, (t, _) in enumerate(lists)}
+        self.pairs = [(m, numbers[a.name], numbers[b.name]) for m, a, b in basis.pairs if a.name in numbers and b.name in numbers]
+        # What a term can add, over what its posting is worth: by itself, and with the words near it of which it is the rarer.
+        self.weights = [t.weight for t, _ in lists]
+        weights = list(self.weights)
+        for most, rarer, _ in self.pairs:
+            weights[rarer] += most
+        self.impact_of = [p.impact for _, p in lists]
+        self.bounds = basis.scorer.bounds(segment)
         # (the most the list can add, weight, postings), the most first.
-        self.lists = sorted(((t.weight * self.bounds[p.top], t.weight, p) for t, p in lists), key=lambda row: -row[0])
+        order = sorted(range(len(lists)), key=lambda number: -weights[number] * self.bounds[lists[number][1].top])
+        self.lists = [(weights[n] * self.bounds[lists[n][1].top], weights[n], lists[n][1]) for n in order]
+        # Of each pair: the share of the rarer one's list that is for nearness, and the places of both in `lists`.
+        self.shares = [(most / weights[rarer], order.index(rarer), order.index(other)) for most, rarer, other in self.pairs]
+        self.paired = {place for _, *both in self.shares for place in both}
         self.most = sum(row[0] for row in self.lists)
         self.root = query.root
         # Tests that an entry must not pass.
@@ -263,6 +330,15 @@ class _Search:
     def _is_banned(self, stored: bytes) -> bool:
         return any(ban(stored) for ban in self.bans)
 
+    def _can_be_good(self, ordinal: int) -> bool:
+        """Return whether an entry can be good enough, by a closer look at its impacts: which words can be near each other in it."""
+        most = [self.bounds[impact(ordinal)] for impact in self.impact_of]
+        bound = sum(map(float.__mul__, self.weights, most))
+        for worth, rarer, other in self.pairs:
+            if most[other]:
+                bound += worth * most[rarer]
+        return bound >= self.best.floor
+
     def _consider(self, ordinal: int) -> bool:
         """Score one entry if it matches. Returns whether it does."""
         if self.mask is not None and not self.mask[ordinal]:
@@ -272,7 +348,7 @@ class _Search:
             stored = self.segment.token_bytes(ordinal)
             if not all(check(stored) for check in self.checks) or self._is_banned(stored):
                 return False
-        score = self.scorer.score(self.segment.token_strings(ordinal), self.terms)
+        score = self.scorer.score(self.segment.token_strings(ordinal), self.terms, self.pairs, self.best.floor)
         if score >= self.best.floor and (score > 0 or self.checks):
             self.best.add(score, self.segment.entry_id(ordinal), self.index, ordinal)
         return score > 0 or bool(self.checks)
@@ -331,22 +407,30 @@ class _Search:
         floor = self.best.floor
         bounds: list[float] = []
         left = self.most
-        for most, weight, postings in self.lists:
+        # Place of a list -> its bounds for the entries that are left.
+        columns: dict[int, list[float]] = {}
+        for place, (most, weight, postings) in enumerate(self.lists):
             left -= most
-            worth = [weight * b for b in self.bounds]
             impacts: Iterable[int]
             if postings.is_dense or len(ordinals) > MIN_BY_DENSE:
                 impacts = map(postings.dense().__getitem__, ordinals)
             else:
                 impacts = map(postings.impact, ordinals)
-            added = map(worth.__getitem__, impacts)
-            bounds = list(map(float.__add__, bounds, added)) if bounds else list(added)
+            added = list(map([weight * b for b in self.bounds].__getitem__, impacts))
+            bounds = list(map(float.__add__, bounds, added)) if bounds else added
+            if place in self.paired:
+                columns[place] = added
             if floor:
                 good = [b + left >= floor for b in bounds]
-                bounds, ordinals = list(compress(bounds, good)), list(compress(ordinals, good))
-                if not ordinals:
-                    return []
-        return sorted([(b, o) for b, o in zip(bounds, ordinals, strict=True) if b], reverse=True)
+                if not all(good):
+                    bounds, ordinals = list(compress(bounds, good)), list(compress(ordinals, good))
+                    columns = {place: list(compress(column, good)) for place, column in columns.items()}
+                    if not ordinals:
+                        return []
+        for share, rarer, other in self.shares:
+            # Nothing is near a word that is not there.
+            bounds = [b if there else b - share * own for b, own, there in zip(bounds, columns[rarer], columns[other], strict=True)]
+        return sorted([(b, o) for b, o in zip(bounds, ordinals, strict=True) if b and b >= floor], reverse=True)
 
     def _score_lanes(self, needed: int | None) -> bool:
         """Score whatever can be good enough, from the sums of bounds of all entries.
@@ -366,15 +450,19 @@ class _Search:
                 # From a byte of 1 to one of 255.
                 sums &= allowed * 255
         data = sums.to_bytes(n, "little")
+        complete = True
         for value in range(255, 0, -1):
             if value * self.most / n_values < self.best.floor:
-                return not any(data.count(v) for v in range(1, value + 1))
+                return complete and not any(data.count(v) for v in range(1, value + 1))
             ordinal = data.find(value)
             while ordinal >= 0:
                 if ordinal not in self.seen:
-                    self.n_matching += self._consider(ordinal)
+                    if not self.pairs or self._can_be_good(ordinal):
+                        self.n_matching += self._consider(ordinal)
+                    else:
+                        complete = False
                 ordinal = data.find(value, ordinal + 1)
-        return True
+        return complete
 
     def _run_required(self) -> tuple[int, bool]:
         from git_kb.search.match import candidates, cost, make_check, present

@@ -47,6 +47,8 @@ class Config:
     chunk_ceiling: int = 8000
     language: str = ENGLISH
     detect_language: bool = True
+    # Numbers of the ranking that differ from the defaults, by the names of search.score.Parameters.values.
+    ranking: dict[str, float] = field(default_factory=dict)
     unknown: tuple[str, ...] = field(default=())
 
 
@@ -61,6 +63,14 @@ _KEYS: dict[str, tuple[str, Any]] = {
     "language.default": ("language", is_language),
     "language.detect": ("detect_language", bool),
 }
+# Name below `ranking` -> the largest value; the smallest is 0.
+RANKING = {
+    "k1": 1e6,
+    "weights.heading": 1e6, "weights.body": 1e6, "weights.code": 1e6,
+    "b.heading": 1.0, "b.body": 1.0, "b.code": 1.0,
+    "proximity": 1.0,
+    "zone": 1.0,
+}  # fmt: skip
 
 
 def default_config_text(name: str) -> str:
@@ -92,19 +102,37 @@ def parse_config(data: bytes) -> Config:
         raise BadConfig("version", f"is {tree['version']}; this git-kb knows 1")
     values: dict[str, Any] = {}
     for key, (attribute, kind) in _KEYS.items():
-        value: Any = tree
-        for part in key.split("."):
-            if not isinstance(value, dict):
-                raise BadConfig(key.rpartition(".")[0], "is not an object")
-            value = value.get(part)
-            if value is None:
-                break
+        value = _value(tree, key)
         if value is not None:
             values[attribute] = _checked(key, value, kind)
-    config = Config(**values, unknown=tuple(sorted(k for k in tree if k not in ("version", *(k.split(".")[0] for k in _KEYS)))))
+    ranking = {}
+    for name, largest in RANKING.items():
+        value = _value(tree, f"ranking.{name}")
+        if value is not None:
+            ranking[name] = _checked_number(f"ranking.{name}", value, largest)
+    known = {"version", "ranking", *(k.split(".")[0] for k in _KEYS)}
+    config = Config(**values, ranking=ranking, unknown=tuple(sorted(tree.keys() - known)))
     if config.chunk_ceiling < config.chunk_target:
         raise BadConfig("chunk.ceiling", f"is {config.chunk_ceiling}, less than chunk.target ({config.chunk_target})")
     return config
+
+
+def _value(tree: Any, key: str) -> Any:
+    """Return what stands at a dotted key, None without it. Raises BadConfig."""
+    value = tree
+    for part in key.split("."):
+        if not isinstance(value, dict):
+            raise BadConfig(key.rpartition(".")[0], "is not an object")
+        value = value.get(part)
+        if value is None:
+            break
+    return value
+
+
+def _checked_number(key: str, value: Any, largest: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= largest:
+        raise BadConfig(key, f"is not a number from 0 to {largest:g}")
+    return float(value)
 
 
 def _checked(key: str, value: Any, kind: Any) -> Any:

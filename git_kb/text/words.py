@@ -11,8 +11,8 @@ from bisect import bisect_right
 
 from git_kb.text.stems import stem
 
-# Changes whenever the terms of some text change: indexes of another generation are built again.
-GENERATION = 2
+# Changes whenever the terms of some text change, or their impacts: indexes of another generation are built again.
+GENERATION = 3
 
 MAX_WORD = 64  # characters of a word that count
 MAX_PARTS = 12  # a word of more parts (a hash, a key) is taken whole

@@ -24,7 +24,7 @@ OURS = {
     "git_kb.index", "git_kb.index.btree", "git_kb.index.pagefile", "git_kb.index.segment", "git_kb.index.segments", "git_kb.index.varint",
     "git_kb.index.view",
     "git_kb.text", "git_kb.text.words", "git_kb.text.stems",
-    "git_kb.search", "git_kb.search.find", "git_kb.search.match", "git_kb.search.query", "git_kb.search.rank", "git_kb.search.score", "git_kb.search.snippet",
+    "git_kb.search", "git_kb.search.agreed", "git_kb.search.find", "git_kb.search.match", "git_kb.search.query", "git_kb.search.rank", "git_kb.search.score", "git_kb.search.snippet",
     "git_kb.output", "git_kb.output.hits", "git_kb.output.terminal",
 }  # fmt: skip
 PROGRAM = """

@@ -108,7 +108,7 @@ def test_search_as_json_without_hits_ends_with_1(kb):
 
 
 def test_other_json_forms(kb):
-    keys = {"question", "sentences", "code", "sources", "confidence", "reason", "gaps", "explore"}
+    keys = {"question", "sentences", "code", "sources", "confidence", "confidence_score", "reason", "gaps", "explore"}
     assert set(kb.json("query", "swarm")) == keys
     section = kb.json("show", kb.hits("syrup")[0])
     assert set(section) == {"kbid", "type", "size", "title", "places", "content"}

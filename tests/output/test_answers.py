@@ -13,6 +13,7 @@ FULL = CitedAnswer(
     code=(CodeBlock("kb `\x1b`\n```", 20, 30, 9, "a.md#c-00000000", "docs/a.md", "sh", 14),),
     sources=(Excerpt("a.md#c-00000000", "k" * 26, "docs/a.md", "changed", 5, "Bees > Hives", "## Hives A hive is a box."),),
     confidence="medium",
+    confidence_score=0.25,
     reason="based on 1 document",
     gaps=(
         Gap("Queen", ("queen",), ("queen",), 3, False, "b.md#c-11111111"),
@@ -21,7 +22,7 @@ FULL = CitedAnswer(
     ),
     explore=(Suggestion("Queen Bees", "it matches too", "b.md#c-11111111"), Suggestion("a $x", "why", "b.md#c-2")),
 )
-EMPTY = CitedAnswer("x", (), (), (), "none", "no section has a sentence on it", (), ())
+EMPTY = CitedAnswer("x", (), (), (), "none", 0.0, "no section has a sentence on it", (), ())
 
 
 def test_as_markdown():

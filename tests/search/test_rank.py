@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import Counter
+from itertools import pairwise
 from math import isclose, log
 
 import pytest
@@ -12,7 +13,9 @@ from git_kb.index.build import Entry, build_segments, context_of, entry_id
 from git_kb.index.segment import Segment
 from git_kb.index.segments import Segments
 from git_kb.index.view import View, ViewDocument, ViewRow, encode_documents, encode_view
+from git_kb.output.explain import render_explanation
 from git_kb.search import rank as rank_module
+from git_kb.search.explain import explain_hit
 from git_kb.search.query import Either, Group, parse_query
 from git_kb.search.rank import search
 from git_kb.search.score import Parameters
@@ -89,13 +92,15 @@ def brute_force(live, query, parameters, known=None):
     """Score every entry by the formula, from its text. Return [(score, entry id)] of all matches, in order."""
     sequences, counted = known or count(live)
     n = len(counted)
-    dfs = {term: sum(any(term in f for f in c) for c in counted.values()) for term in query.weights}
+    dfs = {term: df for term in query.weights if (df := sum(any(term in f for f in c) for c in counted.values()))}
     if not n:
         return []
     alone = dict(dfs)
     for same in query.alternatives:
         for term in same:
-            dfs[term] = max(dfs[term], min(n, sum(alone[t] for t in same)))
+            if term in dfs:
+                dfs[term] = max(dfs[term], min(n, sum(alone.get(t, 0) for t in same)))
+    weights = {term: query.weights[term] * log(1 + (n - df + 0.5) / (df + 0.5)) for term, df in dfs.items()}
     mean = [sum(sum(c[f].values()) for c in counted.values()) / n for f in range(3)]
     scored = []
     for id_, c in counted.items():
@@ -103,19 +108,46 @@ def brute_force(live, query, parameters, known=None):
             continue
         if not all(holds(node, sequences[id_]) for node in query.root.must):
             continue
-        score, matches = 0.0, False
-        for term, qtf in query.weights.items():
-            df = dfs[term]
+
+        def saturated(frequencies, there=sequences[id_]):
             x = 0.0
-            for f in range(3):
-                if c[f][term]:
-                    matches = True
-                    b = parameters.b[f]
-                    x += parameters.weights[f] * c[f][term] / (1 - b + b * sum(c[f].values()) / mean[f])
-            score += qtf * log(1 + (n - df + 0.5) / (df + 0.5)) * x / (parameters.k1 + x)
-        if matches:
+            for f, b in enumerate(parameters.b):
+                if frequencies[f]:
+                    x += parameters.weights[f] * frequencies[f] / (1 - b + b * len(there[f]) / mean[f])
+            return x / (parameters.k1 + x)
+
+        score = 0.0
+        for term, weight in weights.items():
+            score += weight * saturated([c[f][term] for f in range(3)]) * (1 + parameters.zone * (term in c[0]))
+        for a, b in neighbours(list(dfs), query.alternatives):
+            rarer, other = (a, b) if dfs[a] <= dfs[b] else (b, a)
+            near = [closeness(terms, rarer, other) for terms in sequences[id_]]
+            score += parameters.proximity * min(weights[a], weights[b]) * saturated(near)
+        if any(term in f for term in dfs for f in c):
             scored.append((score, id_))
     return sorted(scored, key=lambda s: (-s[0], s[1]))
+
+
+def neighbours(names, alternatives):
+    """Pair each term with those of the next word; a word may have a term in each of several languages."""
+    words = []
+    for name in names:
+        of = [n for n, same in enumerate(alternatives) if name in same][-1:]
+        if words and of and words[-1][0] == of:
+            words[-1][1].append(name)
+        else:
+            words.append((of, [name]))
+    return [(a, b) for (_, first), (_, second) in pairwise(words) for a in first for b in second]
+
+
+def closeness(terms, rarer, other):
+    """The sum over the places of `rarer` of 1 / distance to the nearest `other`, within five words."""
+    total = 0.0
+    for at, term in enumerate(terms):
+        distances = [abs(at - there) for there, name in enumerate(terms) if name == other]
+        if term == rarer and distances and min(distances) <= 5:
+            total += 1 / min(distances)
+    return total
 
 
 def assert_same(result, expected, limit, offset=0):
@@ -161,6 +193,8 @@ parameters = st.builds(
     st.tuples(*[st.floats(0.1, 5)] * 3),
     st.tuples(*[st.floats(0, 1)] * 3),
     st.floats(0.1, 3),
+    st.floats(0, 1),
+    st.floats(0, 1),
 )
 
 
@@ -239,6 +273,46 @@ def test_a_word_is_worth_the_same_in_each_language():
     assert result.hits[0].score <= result.best_possible < 2 * result.hits[0].score + 1
 
 
+@settings(max_examples=200)
+@given(made, queries, st.one_of(st.just(Parameters()), parameters))
+def test_the_parts_of_a_score_add_up_to_it(group, words, chosen):
+    live = list({e.entry_id: e for e in group}.values())
+    segments, view = corpus_of([live], live)
+    result = search(segments, view, parse_query(" ".join(words)), 20, 0, chosen)
+    for hit in result.hits:
+        explained = explain_hit(hit, result.basis)
+        parts = [
+            *(t.contribution for t in explained.terms),
+            *(t.zone for t in explained.terms),
+            *(p.contribution for p in explained.pairs),
+        ]
+        assert isclose(sum(parts), hit.score, rel_tol=1e-9)
+        assert isclose(explained.words + explained.zones + explained.proximity, hit.score, rel_tol=1e-9)
+        assert [t.term for t in explained.terms] == hit.terms
+        assert all(0 < p.contribution < p.most for p in explained.pairs)
+        for part in explained.terms:
+            x = sum(f.x for f in part.fields)
+            assert isclose(part.contribution, part.qtf * part.idf * x / (chosen.k1 + x), rel_tol=1e-9)
+        shown = render_explanation(explained).splitlines()
+        assert len(shown) == 1 + len(explained.terms) + len(explained.pairs)
+        assert max(map(len, shown)) <= 100
+        assert shown[0].startswith(f"   {hit.score:.4f} = ")
+
+
+@settings(max_examples=200)
+@given(made, queries, st.one_of(st.just(Parameters()), parameters))
+def test_no_score_reaches_the_best_possible(group, words, chosen):
+    """So that its share, the confidence, is below 1; a further word that nothing has lowers it."""
+    live = list({e.entry_id: e for e in group}.values())
+    segments, view = corpus_of([live], live)
+    text = " ".join(["alpha", *words])
+    result = search(segments, view, parse_query(text), 20, 0, chosen)
+    for hit in result.hits:
+        assert 0 <= hit.score < result.best_possible
+    more = search(segments, view, parse_query(f"{text} xylophone"), 20, 0, chosen)
+    assert more.best_possible > result.best_possible
+
+
 def real_corpus(n_rows):
     """Text with the skew of real text: word i is drawn about 1 / i of the time."""
     import random
@@ -286,7 +360,7 @@ def test_pruned_ranking_of_a_larger_corpus_is_that_of_scoring_everything(monkeyp
     pruned = 0
     for text in mixed_queries(names):
         query = parse_query(text)
-        for parameters in (Parameters(), Parameters((0.5, 2.0, 1.0), (0.1, 0.9, 0.5), 2.0)):
+        for parameters in (Parameters(), Parameters((0.5, 2.0, 1.0), (0.1, 0.9, 0.5), 2.0, 1.0, 1.0)):
             result = search(segments, view, query, 10, 0, parameters)
             pruned += not result.total_is_exact
             assert_same(result, brute_force(rows[50:], query, parameters, counted), 10)

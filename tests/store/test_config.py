@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_kb.store.config import BadConfig, Config, default_config_text, parse_config
+from git_kb.search.score import Parameters
+from git_kb.store.config import RANKING, BadConfig, Config, default_config_text, parse_config
 
 
 def test_the_text_init_writes_reads_as_the_defaults():
@@ -26,12 +27,23 @@ def test_the_text_init_writes_reads_as_the_defaults():
         (b'{"language": "de"}', "language is not an object"),
         (b'{"language": {"default": "German"}}', "language.default is not a language code"),
         (b'{"language": {"detect": 1}}', "language.detect is neither true nor false"),
+        (b'{"ranking": 3}', "ranking is not an object"),
+        (b'{"ranking": {"b": 0.5}}', "ranking.b is not an object"),
+        (b'{"ranking": {"b": {"code": 1.5}}}', "ranking.b.code is not a number from 0 to 1"),
+        (b'{"ranking": {"k1": NaN}}', "ranking.k1 is not a number"),
+        (b'{"ranking": {"zone": true}}', "ranking.zone is not a number"),
         (b"[" * 100_000, "is not JSON"),
     ],
 )
 def test_each_fault_is_named(data, message):
     with pytest.raises(BadConfig, match=message):
         parse_config(data)
+
+
+def test_numbers_of_the_ranking():
+    data = b'{"ranking": {"k1": 2, "weights": {"code": 0.5}, "later": 1}}'
+    assert parse_config(data).ranking == {"k1": 2.0, "weights.code": 0.5}
+    assert set(RANKING) == set(Parameters().values())
 
 
 def test_unknown_keys_and_a_byte_order_mark_are_fine():
