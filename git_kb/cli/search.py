@@ -78,6 +78,8 @@ def run(args: argparse.Namespace, env: Env) -> int:
         raise BadArguments("--limit must be at least 1 and --offset at least 0")
     if bool(args.word) == bool(args.near):
         raise BadArguments("words and --near exclude each other" if args.near else "the following arguments are required: word")
+    if args.explain and args.mode != "sections":
+        raise BadArguments("--explain goes with --mode sections: documents and numbers have no score of their own")
     env.quiet = args.quiet or args.json
     parameters = parse_weights(args.weights, agreed_or_default(env))
     state = default_state(env.place, args.at, args.cached)

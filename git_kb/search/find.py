@@ -231,6 +231,9 @@ class Asked:
     ):
         self.place, self.view, self.segments, self.parameters = place, view, segments, parameters
         self.scope = scope or Scope()
+        if self.scope.query is not None:
+            # Its terms stand in no order that says anything.
+            self.parameters = parameters.changed({"proximity": 0.0})
         self.query = self.scope.query or parse_query(text, view.rules)
         self.warnings = self.query.warnings
         self.filters = Filters(conditions=[*(filters.conditions if filters else ()), *self.query.filters])

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from kb import Kb
+from kb import Kb, assert_message
 
 QUERY = ["syrup", "spring"]
 
@@ -46,3 +46,25 @@ def test_the_configuration_ranks(tmp_path):
     done = kb.run("search", *QUERY)
     assert (done.code, done.out) == (0, plain)
     assert "ranking.k1 is not a number" in done.err
+
+
+@pytest.mark.parametrize("query", ["C++ compiler", "->", "C++"])
+def test_the_parts_add_up_where_a_word_is_looked_for_as_written(tmp_path, query):
+    kb = Kb.create(tmp_path / "repo", {"a.md": "# C++\n\nA compiler for C++.\n", "b.md": "# C\n\nA C compiler, p->x.\n"})
+    kb.ok("init", "-q")
+    kb.ok("ingest", "-q")
+    hits = kb.json("search", "--explain", query)["results"]
+    assert hits
+    for hit in hits:
+        e = hit["explain"]
+        assert e["words"] + e["zones"] + e["proximity"] + e["bonus"] == pytest.approx(e["score"])
+        assert e["score"] <= e["best_possible"] + 1e-9
+    text = kb.ok("search", "--explain", query)
+    assert "as written" in text
+    assert all(len(line) <= 100 for line in text.splitlines() if line.startswith("     "))
+
+
+def test_only_sections_are_explained(kb):
+    """A mode without scores of its own says so."""
+    for mode in ("documents", "stats"):
+        assert_message(kb.run("search", "--explain", "--mode", mode, "syrup"), 129, "--explain goes with --mode sections")

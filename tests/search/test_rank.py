@@ -280,7 +280,7 @@ def test_the_parts_of_a_score_add_up_to_it(group, words, chosen):
     segments, view = corpus_of([live], live)
     result = search(segments, view, parse_query(" ".join(words)), 20, 0, chosen)
     for hit in result.hits:
-        explained = explain_hit(hit, result.basis)
+        explained = explain_hit(hit, result)
         parts = [
             *(t.contribution for t in explained.terms),
             *(t.zone for t in explained.terms),
