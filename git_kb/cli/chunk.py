@@ -26,9 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
-    import json
-
     from git_kb.cli.parser import BadArguments
+    from git_kb.output.jsontext import json_text
     from git_kb.store.cut import Limits, cut_source
     from git_kb.text.chunk import Unusable
 
@@ -64,7 +63,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
                 "role": row.role,
                 "part": row.part,
             }
-            env.out.write(json.dumps(shown, ensure_ascii=False) + "\n")
+            env.out.write(json_text(shown) + "\n")
             line += row.n_lines
             offset += row.n_bytes
     return code

@@ -42,15 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
-    import json
-
+    from git_kb.output.jsontext import json_text
     from git_kb.output.terminal import visible_line
 
     segment = open_segment(env.place.kb_dir, os.path.join(env.cwd, args.segment), args.segment)
     try:
         for record in _records(segment, args):
             if args.json:
-                line = json.dumps(record, ensure_ascii=False)
+                line = json_text(record)
             else:
                 line = "\t".join(" ".join(map(str, v)) if isinstance(v, list) else visible_line(str(v)) for v in record.values())
             env.out.write(line + "\n")

@@ -30,14 +30,14 @@ def run(args: argparse.Namespace, env: Env) -> int:
     counts = Counts()
     findings = list(check(env.repo, default_state(env.place, args.at, args.cached), counts))
     if args.json:
-        import json
+        from git_kb.output.jsontext import json_text
 
         data = {
             "ok": not findings,
             "errors": [{"type": f.kind, "entity": f.entity, "detail": f.detail} for f in findings],
             **{f"{k}_checked": v for k, v in asdict(counts).items()},
         }
-        env.out.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+        env.out.write(json_text(data, indent=1) + "\n")
         return 1 if findings else 0
     for finding in findings:
         env.out.write(visible_line(f"{finding.kind} {finding.entity}: {finding.detail}") + "\n")

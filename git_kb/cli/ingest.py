@@ -99,9 +99,9 @@ def run(args: argparse.Namespace, env: Env) -> int:
         _report(summary, args, env)
     near = None if args.dry_run or args.no_index else _index(summary, args, env, progress)
     if args.json:
-        import json
+        from git_kb.output.jsontext import json_text
 
-        env.out.write(json.dumps(_data(summary, near), ensure_ascii=False) + "\n")
+        env.out.write(json_text(_data(summary, near)) + "\n")
     elif near is not None and near.total:
         _report_near(near, args, env)
     return 0

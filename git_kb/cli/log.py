@@ -95,13 +95,13 @@ def _manifest(docid: str, env: Env) -> Manifest | None:
 
 
 def _json(operation: object) -> str:
-    import json
     from dataclasses import asdict
 
+    from git_kb.output.jsontext import json_text
     from git_kb.store.history import Operation
 
     assert isinstance(operation, Operation)
-    return json.dumps({**asdict(operation), "when": _when(operation.when_s)}, ensure_ascii=False) + "\n"
+    return json_text({**asdict(operation), "when": _when(operation.when_s)}) + "\n"
 
 
 def _text(operation: object, oneline: bool) -> str:

@@ -62,9 +62,9 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
         result = with_fresh_view(env.repo, state, env.hooks("query"), look)
     if args.json:
-        import json
+        from git_kb.output.jsontext import json_text
 
-        env.out.write(json.dumps(answer_data(result), ensure_ascii=False, indent=1) + "\n")
+        env.out.write(json_text(answer_data(result), indent=1) + "\n")
     else:
         env.out.write(render_answer(result, env.place.prefix, _asking(args, ASK)))
     return 0 if result.sentences else 1

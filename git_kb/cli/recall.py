@@ -63,10 +63,10 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
     about, found = with_fresh_references(env.repo, state, env.hooks("recall"), look)
     if args.json:
-        import json
+        from git_kb.output.jsontext import json_text
 
         data = {d: {"total": total, "results": [reference_data(one, d) for one in shown]} for d, (total, shown) in found.items()}
-        env.out.write(json.dumps({**about, **data}, ensure_ascii=False, indent=1) + "\n")
+        env.out.write(json_text({**about, **data}, indent=1) + "\n")
     else:
         env.out.write(render_subject(about, env.place.prefix))
         for direction, (total, shown) in found.items():

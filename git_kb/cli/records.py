@@ -21,9 +21,9 @@ class Records:
     def write(self, record: dict[str, object]) -> None:
         """Write one record. Raises BadArguments for a field it does not have."""
         if self.json:
-            import json
+            from git_kb.output.jsontext import json_text
 
-            text = json.dumps(record, ensure_ascii=False)
+            text = json_text(record)
         else:
             text = _FIELD.sub(lambda m: self._value(record, m[1]), self.format)
         self.env.out.write(text + ("\0" if self.nul else "\n"))

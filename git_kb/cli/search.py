@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--near", default="", metavar="ID", help="sections similar to this one (a kbid or citation), instead of words"
     )
-    parser.add_argument("--since", default="", metavar="REV", help="only sections that the knowledge base did not have at REV")
+    parser.add_argument("--since", metavar="REV", help="only sections that the knowledge base did not have at REV")
     parser.add_argument(
         "--weights",
         metavar="NAME=W,...",
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
     def look(view: View, segments: Segments) -> tuple[Answer, int, list[FoundDocument], list[TermStats]]:
         older: frozenset[bytes] = frozenset()
-        if args.since:
+        if args.since is not None:
             from git_kb.store.earlier import sections_at
 
             older = sections_at(env.repo, args.since, view, state, env.warn, env.note)
@@ -115,8 +115,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         env.warn(note)
     shown = bool(answer.total) if args.mode == "stats" else bool(answer.found)
     if args.json:
-        import json
-
+        from git_kb.output.jsontext import json_text
         from git_kb.output.modes import documents_data, stats_data
         from git_kb.store.history import pool_dates
 
@@ -125,7 +124,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         else:
             data = documents_data(answer, documents) if args.mode == "documents" else stats_data(answer, stats)
         more = {"near": args.near} if args.near else {}
-        env.out.write(json.dumps({**data, **more}, ensure_ascii=False, indent=1) + "\n")
+        env.out.write(json_text({**data, **more}, indent=1) + "\n")
         return 0 if shown else 1
     colour = env.colour(args.color)
     link = None if state.rev or state.cached else env.links()

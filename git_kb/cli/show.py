@@ -40,9 +40,9 @@ def run(args: argparse.Namespace, env: Env) -> int:
     state = default_state(env.place, args.at, args.cached)
     shown, errors = with_fresh_view(env.repo, state, env.hooks("show"), lambda view, _: _look_up(view, state, args.id, env))
     if args.json and (shown or len(args.id) > 1):
-        import json
+        from git_kb.output.jsontext import json_text
 
-        env.out.write(json.dumps(shown if len(args.id) > 1 else shown[0], ensure_ascii=False, indent=1) + "\n")
+        env.out.write(json_text(shown if len(args.id) > 1 else shown[0], indent=1) + "\n")
     elif not args.json:
         for data in shown:
             env.out.write(_document_text(data) if "sections" in data else _section_text(data))

@@ -49,9 +49,9 @@ def run(args: argparse.Namespace, env: Env) -> int:
         "damaged_segments": [name for name, _ in segments.damaged],
     }
     if args.json:
-        import json
+        from git_kb.output.jsontext import json_text
 
-        env.out.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+        env.out.write(json_text(data, indent=1) + "\n")
         return 0
     from git_kb.output.terminal import visible, visible_line
 

@@ -165,7 +165,7 @@ class Scorer:
         if y >= 1:
             return 1.0
         x = growth * REFERENCE_K1 * y / (1 - y)
-        return x / (self.k1 + x)
+        return x / (self.k1 + x) if x else 0.0
 
     def _growth(self, segment: Segment) -> float:
         """Return the factor by which x is at most larger here than where impacts were made: with their parameters and means."""

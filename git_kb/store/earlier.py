@@ -8,7 +8,7 @@ from collections.abc import Callable
 from git_kb.index.view import View
 from git_kb.model.section import kbid_bytes
 from git_kb.repo.process import git_at
-from git_kb.repo.protocol import Repository
+from git_kb.repo.protocol import Repository, UnknownRevision
 from git_kb.store.root import DOCUMENTS, NoKnowledgeBase
 from git_kb.store.state import StateName, open_documents
 
@@ -23,6 +23,8 @@ def sections_at(
     view: of `state`. Most manifests are the same in both, so their sections are read off the view, and only the others are parsed.
     Raises UnknownRevision.
     """
+    if not rev:
+        raise UnknownRevision(rev, "the name is empty")
     try:
         documents = open_documents(repo, StateName(rev))
     except NoKnowledgeBase:

@@ -30,7 +30,9 @@ class StateName:
 
 
 def default_state(place: Place, rev: str | None, cached: bool) -> StateName:
-    """Return the state that the options mean. Where there is no work tree, HEAD stands in for it."""
+    """Return the state that the options mean. Where there is no work tree, HEAD stands in for it. Raises UnknownRevision for ""."""
+    if rev == "":
+        raise UnknownRevision(rev, "the name is empty")
     if not rev and not cached and place.work_tree is None:
         return StateName("HEAD")
     return StateName(rev or "", cached)

@@ -68,3 +68,17 @@ def test_only_sections_are_explained(kb):
     """A mode without scores of its own says so."""
     for mode in ("documents", "stats"):
         assert_message(kb.run("search", "--explain", "--mode", mode, "syrup"), 129, "--explain goes with --mode sections")
+
+
+def test_any_number_that_is_allowed_ranks(kb):
+    """Also those that leave nothing of the formula."""
+    for weights in (
+        "k1=0",
+        "k1=0,b=0",
+        "b=1",
+        "heading=0,body=0,code=0",
+        "k1=1e6",
+        "proximity=0,zone=0",
+        "k1=0,proximity=1,zone=1",
+    ):
+        assert kb.run("search", "--weights", weights, *QUERY).code in (0, 1)

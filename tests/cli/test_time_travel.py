@@ -1,10 +1,11 @@
 """The knowledge base at other commits, in the index, on other branches; and caches that are gone or damaged."""
 
+import json
 import os
 import shutil
 
 import pytest
-from kb import CORPUS, GUIDE, Kb, files_below, git
+from kb import CORPUS, GUIDE, Kb, files_below, git, process
 
 from git_kb.index.pagefile import FORMAT
 
@@ -348,3 +349,16 @@ def test_an_empty_knowledge_base(tmp_path):
         kb.write(name, text)
     kb.ok("ingest", "-q")
     assert found(kb, "hive")
+
+
+def test_a_revision_without_a_name_is_none(kb):
+    """`--since "$UNSET"` must not mean everything."""
+    for option in ("--at", "--since"):
+        done = kb.run("search", option, "", "hive")
+        assert (done.code, done.out) == (128, "")
+        assert "unknown revision ''" in done.err
+
+
+def test_bytes_that_are_no_text_keep_json_whole(kb):
+    done = process(kb.top, "search", "--json", b"\xff hive")
+    assert json.loads(done.out.encode())["query"].endswith(" hive")

@@ -142,12 +142,11 @@ def neighbours(names, alternatives):
 
 def closeness(terms, rarer, other):
     """The sum over the places of `rarer` of 1 / distance to the nearest `other`, within five words."""
-    total = 0.0
-    for at, term in enumerate(terms):
-        distances = [abs(at - there) for there, name in enumerate(terms) if name == other]
-        if term == rarer and distances and min(distances) <= 5:
-            total += 1 / min(distances)
-    return total
+    others = [there for there, name in enumerate(terms) if name == other]
+    if not others:
+        return 0.0
+    nearest = [min(abs(at - there) for there in others) for at, name in enumerate(terms) if name == rarer]
+    return sum(1 / distance for distance in nearest if distance <= 5)
 
 
 def assert_same(result, expected, limit, offset=0):
