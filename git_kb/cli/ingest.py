@@ -115,19 +115,22 @@ def _index(summary: Summary, args: argparse.Namespace, env: Env, progress: Progr
 
     hooks = env.hooks("index", progress, args.jobs)
 
+    n_new = len(summary.new_sections)
+    automatic = args.near_duplicates is None and n_new <= MANY_NEW
+    new = set(map(kbid_bytes, summary.new_sections)) if automatic else set()
+    # What is new in a large ingest takes memory that the index can use.
+    summary.new_sections.clear()
+
     def look(view: View, segments: Segments) -> NearReport | None:
-        new = set(map(kbid_bytes, summary.new_sections))
-        if args.near_duplicates is None and len(new) > MANY_NEW:
-            env.note(f"near-duplicates of {len(new)} new sections are not looked for; 'git kb ingest --near-duplicates' tells all")
+        if not automatic and not args.near_duplicates:
+            if n_new > MANY_NEW and args.near_duplicates is None:
+                env.note(f"near-duplicates of {n_new} new sections are not looked for; 'git kb ingest --near-duplicates' tells all")
             return None
-        if args.near_duplicates:
-            new = {id_[:RAW_SIZE] for id_ in view.part(0, view.n_documents).entry_ids()}
-        elif args.near_duplicates is not None:
-            return None
+        wanted = new if automatic else {id_[:RAW_SIZE] for id_ in view.part(0, view.n_documents).entry_ids()}
         from git_kb.output.near import near_report
         from git_kb.store.near import near_duplicates
 
-        return near_report(view, near_duplicates(env.place.kb_dir, view, segments, new, hooks))
+        return near_report(view, near_duplicates(env.place.kb_dir, view, segments, wanted, hooks))
 
     near = with_fresh_view(env.repo, StateName(), hooks, look)
     progress.clear()
