@@ -336,9 +336,9 @@ def little_endian(numbers: array[int]) -> bytes:
     return numbers.tobytes()
 
 
-def from_little_endian(data: bytes | bytearray) -> array[int]:
-    """Return the u32 numbers that some bytes of a file are."""
-    numbers = array("I")
+def from_little_endian(data: bytes | bytearray, typecode: str = "I") -> array[int]:
+    """Return the numbers that some bytes of a file are; typecode: as `array` has it, u32 by default."""
+    numbers: array[int] = array(typecode)
     numbers.frombytes(data)
     if not LITTLE:
         numbers.byteswap()

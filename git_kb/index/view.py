@@ -215,6 +215,10 @@ class View:
         """Return the rows of an entry, by document; empty when it is not live."""
         return self.rows_between(entry_id, entry_id + b"\0")
 
+    def rows_of_section(self, kbid: bytes) -> list[ViewRow]:
+        """Return the rows of a section (its kbid, 16 bytes), whatever it stands under."""
+        return self.rows_between(kbid, kbid + b"\xff" * (ENTRY_SIZE - len(kbid) + 1))
+
     def document(self, number: int) -> ViewDocument:
         """Return one document; they are numbered in order of file name."""
         if not 0 <= number < self.n_documents:

@@ -13,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from git_kb.store.near import NearDuplicates
 
-LAST = b"\xff" * 9
-
 
 @dataclass(frozen=True, slots=True)
 class NearPair:
@@ -50,7 +48,7 @@ def near_report(view: View, near: NearDuplicates) -> NearReport:
 
     def place(kbid: bytes) -> Place:
         if kbid not in places:
-            row = view.rows_between(kbid, kbid + LAST)[0]
+            row = view.rows_of_section(kbid)[0]
             places[kbid] = Place(row, view.document(row.doc))
         return places[kbid]
 

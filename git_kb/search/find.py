@@ -192,7 +192,6 @@ def find(
     states: tells whether the hits' sources are as they were. sources: the bytes of those that are, which `states` may fill in;
     sections are cut from them where they can be, and read from the pool otherwise.
     """
-    start = perf_counter()
     asked = Asked(place, view, segments, text, parameters, filters, scope)
     result = asked.rank(limit, offset)
     found = asked.place_hits(result)
@@ -202,10 +201,7 @@ def find(
         for f in found:
             f.explanation = explain_hit(f.hit, result)
     show(place, view, found, states, sources)
-    answer = Answer(found, text, result.total, result.total_is_exact, 0.0)
-    asked.tell(answer, result)
-    answer.time_s = perf_counter() - start
-    return answer
+    return asked.answer(result, found, result.total, result.total_is_exact)
 
 
 class Asked:
@@ -216,7 +212,7 @@ class Asked:
 
     __slots__ = (
         "answered", "corrections", "filters", "loosened", "memo", "only", "parameters", "place", "query", "scanned", "scope",
-        "segments", "view", "warnings",
+        "segments", "start", "text", "view", "warnings",
     )  # fmt: skip
 
     def __init__(
@@ -229,7 +225,8 @@ class Asked:
         filters: Filters | None = None,
         scope: Scope | None = None,
     ):
-        self.place, self.view, self.segments, self.parameters = place, view, segments, parameters
+        self.start = perf_counter()
+        self.place, self.view, self.segments, self.text, self.parameters = place, view, segments, text, parameters
         self.scope = scope or Scope()
         if self.scope.query is not None:
             # Its terms stand in no order that says anything.
@@ -321,14 +318,16 @@ class Asked:
             rows = [r for r in rows if self.filters.takes(d := self.view.document(r.doc)) and self.filters.takes_row(d, r)] or rows
         return rows
 
-    def tell(self, answer: Answer, result: Result) -> None:
-        """Note in an answer what became of the query."""
+    def answer(self, result: Result, found: list[Found], total: int, total_is_exact: bool) -> Answer:
+        """Return the answer that shows some of a result, with what became of the query."""
         if self.corrections is None and self.scope.corrects:
             held = {term for hit in result.hits for term in hit.terms}
             if not held.issuperset(self.query.weights):
                 self._correct(held)
+        answer = Answer(found, self.text, total, total_is_exact, perf_counter() - self.start)
         answer.corrections = self.corrections or []
         answer.warnings, answer.loosened, answer.answered = self.warnings, self.loosened, self.answered if result.total else ""
+        return answer
 
 
 def show(

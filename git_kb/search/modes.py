@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import compress
-from time import perf_counter
 
 from git_kb.index.segments import Segments
 from git_kb.index.view import View, ViewDocument
@@ -58,7 +57,6 @@ def find_documents(
     (MaxP: Callan 1994, "Passage-level evidence in document retrieval", doi:10.1007/978-1-4471-2099-5_31.) A section that stands in
     several documents counts for each. The answer's `total` counts documents. Raises DamagedSegment.
     """
-    start = perf_counter()
     asked = Asked(place, view, segments, text, parameters, filters, scope)
     n_wanted = offset + limit
     n_sections = 4 * n_wanted
@@ -72,10 +70,7 @@ def find_documents(
     found = [(number, *_best_in(asked, number)) for number in list(order)[offset:n_wanted]]
     show(place, view, [f for _, sections, _ in found for f in sections], states)
     documents = [FoundDocument(view.document(number), order[number], sections, n) for number, sections, n in found]
-    answer = Answer([f for d in documents for f in d.sections], text, len(order), complete, 0.0)
-    asked.tell(answer, result)
-    answer.time_s = perf_counter() - start
-    return answer, documents
+    return asked.answer(result, [f for d in documents for f in d.sections], len(order), complete), documents
 
 
 def _documents_of(asked: Asked, result: Result) -> dict[int, float]:
@@ -120,7 +115,6 @@ def find_stats(
 
     Looks at every match, so it takes longer than a search. Raises DamagedSegment.
     """
-    start = perf_counter()
     asked = Asked(place, view, segments, text, parameters, filters, scope)
     result = asked.rank(1, 0)
     if asked.scanned is not None:
@@ -129,9 +123,7 @@ def find_stats(
         stats = [TermStats(t, n, sum(t in hit.literals for hit in hits)) for t, n in asked.scanned.frequencies.items()]
     else:
         total, stats = _count(asked)
-    answer = Answer([], text, total, True, 0.0)
-    asked.tell(answer, result)
-    answer.time_s = perf_counter() - start
+    answer = asked.answer(result, [], total, True)
     stats.sort(key=lambda s: (-s.frequency, -s.n_sections, s.term))
     return answer, [s for s in stats if s.n_sections][:MAX_TERMS_SHOWN]
 

@@ -217,7 +217,7 @@ def _terms(opened: list[Segment], masks: list[bytes | None], query: Query, n: in
             weights.setdefault(name, 1)
     lists = {name: [s.postings(name) for s in opened] for name in weights}
     dfs = {
-        name: sum(_live_df(p, mask) for p, mask in zip(found, masks, strict=True) if p is not None) for name, found in lists.items()
+        name: sum(live_df(p, mask) for p, mask in zip(found, masks, strict=True) if p is not None) for name, found in lists.items()
     }
     # One word in several languages is as frequent as all its terms; an entry has it in one of them.
     joint: dict[str, int] = {}
@@ -243,7 +243,8 @@ def _n_absent(found: list[Term], query: Query) -> float:
     return sum(absent.values())
 
 
-def _live_df(postings: Postings, mask: bytes | None) -> int:
+def live_df(postings: Postings, mask: bytes | None) -> int:
+    """Return how many live entries of a segment hold a term. mask: as `View.mask` gives it."""
     if mask is None:
         return postings.df
     if postings.df <= MAX_COUNTED:
@@ -320,7 +321,7 @@ class _Search:
             if self.bans:
                 matching = {o for o in matching if not self._is_banned(self.segment.token_bytes(o))}
             return (len(matching) if mask is None else sum(map(mask.__getitem__, matching))), True
-        most = max(_live_df(p, mask) for _, _, p in self.lists)
+        most = max(live_df(p, mask) for _, _, p in self.lists)
         if self.bans:
             from git_kb.search.match import cost
 

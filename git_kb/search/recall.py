@@ -12,7 +12,6 @@ from git_kb.search.resolve import EXTERNAL, Resolver, Target
 from git_kb.text.links import ANCHOR, DEFINITION, MARKERS, Reference
 
 CONTEXT = 150
-LAST = b"\xff" * 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ class Graph:
         return edge.target.doc == doc or (edge.reference.kind in MARKERS and edge.target.kbid in kbids)
 
     def _places(self, kbid: bytes) -> list[ViewRow]:
-        return self.view.rows_between(kbid, kbid + LAST)
+        return self.view.rows_of_section(kbid)
 
     def _edges(self, rows: Iterable[ViewRow]) -> Iterator[Edge]:
         for row in rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log
+from git_kb.search import rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,14 +21,13 @@ def live_df(view: View, segments: Segments, term: str) -> int:
     for segment in segments:
         postings = segment.postings(term)
         if postings is not None:
-            mask = view.mask(segment.name)
-            df += postings.df if mask is None else sum(map(mask.__getitem__, postings.ordinals))
+            df += rank.live_df(postings, view.mask(segment.name))
     return df
 
 
 def inverse_frequency(view: View, df: int) -> float:
-    """Return ln(1 + (N - df + 0.5) / (df + 0.5)), as in score.py."""
-    return log(1 + (max(view.n_live - df, 0) + 0.5) / (df + 0.5))
+    """Return the inverse document frequency of a term in a view; df may count entries that are not live too."""
+    return rank.idf(max(view.n_live, df), df)
 
 
 def shorten(view: View, segments: Segments, query: Query) -> None:

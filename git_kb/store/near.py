@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import compress
-from sys import byteorder
 
+from git_kb.index.build import from_little_endian
 from git_kb.index.pagefile import DamagedSegment
 from git_kb.index.segment import ENTRY_SIZE, Segment
 from git_kb.index.segments import DIRECTORY, Segments
@@ -147,8 +146,8 @@ class _Search:
                 self.new[n] = 1
         self.sets = b"".join(one.sets() for one in signatures)
         self.bands = [b"".join(one.band(n) for one in signatures) for n in range(N_BANDS)]
-        self.set_of = _numbers("Q", self.sets)
-        self.sizes = _numbers("H", b"".join(one.sizes() for one in signatures))
+        self.set_of = from_little_endian(self.sets, "Q")
+        self.sizes = from_little_endian(b"".join(one.sizes() for one in signatures), "H")
         self.subjects = [n for n in compress(range(len(self.new)), self.new) if self.sizes[n]]
         self.new_sets = {self.set_of[n] for n in self.subjects}
         self.terms = _TermSets(list(segments), self.starts, len(self.subjects) >= MANY)
@@ -335,11 +334,3 @@ def _found(column: bytes, key: bytes, width: int) -> Iterator[int]:
         if at % width == 0:
             yield at // width
         at = column.find(key, at + 1)
-
-
-def _numbers(typecode: str, data: bytes) -> array[int]:
-    numbers: array[int] = array(typecode)
-    numbers.frombytes(data)
-    if byteorder != "little":
-        numbers.byteswap()
-    return numbers

@@ -132,7 +132,7 @@ def _from_sources(repo: Repository, view: View, lost: list[bytes]) -> dict[bytes
     """Return the records of sections that the pool lacks, as far as their sources give them."""
     wanted: dict[int, set[str]] = {}
     for kbid in lost:
-        for row in view.rows_between(kbid, kbid + b"\xff" * 9):
+        for row in view.rows_of_section(kbid):
             wanted.setdefault(row.doc, set()).add(kbid_text(kbid))
     documents = ((view.document(doc), kbids) for doc, kbids in wanted.items())
     origins = ((d.source, d.blob, kbids) for d, kbids in documents)
