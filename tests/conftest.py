@@ -19,20 +19,29 @@ IDENT = {
 }
 
 
+# What a test keeps of the caller's environment: where programs and libraries are, and what the tools that run the tests need.
+# All else goes: a terminal's, a hook's or a CI server's variables (CI, TERM, NO_COLOR, GIT_DIR, ...) would change what is done.
+KEPT = {"PATH", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH"}
+KEPT_PREFIXES = ("PYTHON", "PYTEST", "COV_", "COVERAGE", "HYPOTHESIS")
+
+SEALED = {
+    "HOME": "/nonexistent",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_EDITOR": "false",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    **IDENT,
+}
+
+# At once, since a fixture of a module is made before those of a test.
+for name in list(os.environ):
+    if name not in KEPT and not name.startswith(KEPT_PREFIXES):
+        del os.environ[name]
+os.environ.update(SEALED)
+
+
 @pytest.fixture(autouse=True)
-def sealed_world(tmp_path_factory, monkeypatch):
-    """Each test has an empty HOME, no system or global git configuration and no GIT_* of the caller's."""
-    for name in list(os.environ):
-        if name.startswith(("GIT_", "XDG_", "KB_")):
-            monkeypatch.delenv(name)
-    home = tmp_path_factory.mktemp("home")
-    for name, value in {
-        "HOME": str(home),
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_EDITOR": "false",
-        "GIT_TERMINAL_PROMPT": "0",
-        "LC_ALL": "C.UTF-8",
-        "TZ": "UTC",
-        **IDENT,
-    }.items():
-        monkeypatch.setenv(name, value)
+def own_home(tmp_path_factory, monkeypatch):
+    """Each test has an empty HOME of its own."""
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
