@@ -101,10 +101,15 @@ def run(args: argparse.Namespace, work: str) -> None:
 
 
 def forget(top: str) -> None:
-    """Undo an ingest; its objects stay, which nothing looks for."""
+    """Undo an ingest; its objects stay, which nothing looks for.
+
+    Its files are moved away: for five minutes after many are deleted, ext4 takes up to ten times as long to make new ones.
+    """
     subprocess.run(["git", "-C", top, "update-ref", "-d", "refs/kb/sections"], check=True)
-    shutil.rmtree(os.path.join(top, "kb/documents"), ignore_errors=True)
-    shutil.rmtree(os.path.join(top, ".git/kb"), ignore_errors=True)
+    away = tempfile.mkdtemp(dir=os.path.dirname(top))
+    for name in ("kb/documents", ".git/kb"):
+        if os.path.exists(os.path.join(top, name)):
+            os.rename(os.path.join(top, name), os.path.join(away, os.path.basename(name)))
 
 
 def builds(top: str, jobs: int, entries: list[Entry], database: str) -> list[Entry]:
@@ -142,7 +147,7 @@ def by_stages(top: str) -> tuple[int, int]:
     """Ingest with one process, stage by stage; returns (sections, bytes of sources)."""
     place = discover(top)
     config = worktree_config(place)
-    limits = Limits(config.chunk_target, config.chunk_ceiling)
+    limits = Limits(config.chunk_target, config.chunk_ceiling, config.detect_language)
     with timed("stage: list and hash"):
         selection = select_sources(place, ["."], config, worktree_documents(place), lambda m: None)
     with timed("stage: read"):
@@ -169,7 +174,7 @@ def by_stages(top: str) -> tuple[int, int]:
     os.makedirs(directory, exist_ok=True)
     with timed("stage: manifests"):
         for path, cut in cuts:
-            head = _head(blobs[path], cut, None, "", Options())
+            head = _head(blobs[path], cut, None, "", Options(), config.language)
             write_manifest(directory, head.docid, (render_head(head) + cut.rows_text).encode())
     with timed("stage: view and index"):
         fresh_view(repo, StateName(), Hooks(lambda m: None, lambda m: None, null_lock))

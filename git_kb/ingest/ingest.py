@@ -10,10 +10,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from git_kb.index.references import merge_files, object_records, write_references
 from git_kb.ingest.select import Selection, Source
 from git_kb.model.document import ENGLISH, Manifest, SectionRow, docid_of_path, source_keys
-from git_kb.model.section import kbid_bytes
 from git_kb.model.source import source_of_path
 from git_kb.repo.lockfile import atomic_write, remove_leftovers
 from git_kb.repo.protocol import Repository
@@ -231,8 +229,6 @@ class _Writer:
         # Of each document: docid, source, text, and the manifest of before its move that goes.
         self._ready: list[tuple[str, str, bytes, Manifest | None]] = []
         self._size = 0
-        # References of the sections to be published: kbid (16 bytes) -> records.
-        self._references: dict[bytes, bytes] = {}
 
     def add(self, source: Source, cut: Cut | PackedCut, head: Manifest, old: Manifest | None) -> None:
         """Take one document. `head`: its new manifest, which gets its sections here."""
@@ -265,11 +261,8 @@ class _Writer:
                 summary.new_sections.add(kbid)
                 if isinstance(stored, bytes):
                     self.writer.add(kbid, stored)
-                    self._references[kbid_bytes(kbid)] = object_records(kbid, stored)
                 else:
                     self.writer.add_deflated(kbid, *stored)
-                    assert isinstance(cut, PackedCut)
-                    self._references[kbid_bytes(kbid)] = cut.references[kbid]
         if changed:
             self._ready.append((head.docid, head.source, text.encode(), moved))
         self._size += cut.n_bytes
@@ -285,9 +278,6 @@ class _Writer:
         self.beat()
         if len(self.writer):
             self.summary.n_sections_new += self.writer.commit(self._message())
-        if self._references:
-            write_references(self.pool.repo.place.kb_dir, self._references)
-            self._references.clear()
         if self._ready:
             os.makedirs(self.directory, exist_ok=True)
         for n, (docid, _source, text, moved) in enumerate(self._ready):
@@ -303,8 +293,6 @@ class _Writer:
         self.publish()
         if self.options.dry_run:
             self.summary.n_sections_new = len(self.summary.new_sections)
-        elif self.summary.new_sections:
-            merge_files(self.pool.repo.place.kb_dir)
         for manifest in gone.left.values():
             if self.options.prune:
                 self.summary.pruned.append(manifest.source)

@@ -10,7 +10,6 @@ import zlib
 from dataclasses import dataclass, replace
 from hashlib import sha1, sha256
 
-from git_kb.index.references import object_records
 from git_kb.model.chunk import Chunk, ChunkedSource
 from git_kb.model.document import SectionRow, source_keys
 from git_kb.model.section import Section, canonical_text, chunk_ids, content_hash, encode_section, section_id
@@ -57,7 +56,7 @@ class Cut:
 class PackedCut:
     """A Cut as a worker sends it: rows as text, which is mostly all that is wanted of them and quicker on the way.
 
-    `n_bytes`: of the source. `objects` are ready for a pack: kbid -> (oid, size in bytes, deflated). `references`: kbid -> records.
+    `n_bytes`: of the source. `objects` are ready for a pack: kbid -> (oid, size in bytes, deflated).
     """
 
     source: ChunkedSource
@@ -65,7 +64,6 @@ class PackedCut:
     n_sections: int
     n_bytes: int
     objects: dict[str, tuple[str, int, bytes]]
-    references: dict[str, bytes]
 
     @property
     def rows(self) -> tuple[SectionRow, ...]:
@@ -136,12 +134,11 @@ def pack_cut(path: bytes, data: bytes, limits: Limits, object_format: str) -> Pa
     """Cut one source and make its objects ready for a pack."""
     cut = cut_source(path, data, limits)
     hasher = sha256 if object_format == "sha256" else sha1
-    packed, references = {}, {}
+    packed = {}
     for kbid, encoded in cut.objects.items():
         oid = hasher(b"blob %d\0" % len(encoded) + encoded).hexdigest()
         packed[kbid] = (oid, len(encoded), zlib.compress(encoded, DEFLATE_LEVEL))
-        references[kbid] = object_records(kbid, encoded)
-    return PackedCut(cut.source, cut.rows_text, cut.n_sections, cut.n_bytes, packed, references)
+    return PackedCut(cut.source, cut.rows_text, cut.n_sections, cut.n_bytes, packed)
 
 
 def pack_cuts(jobs: list[tuple[bytes, bytes]], limits: Limits, object_format: str) -> list[PackedCut | str]:

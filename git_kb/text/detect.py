@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from itertools import repeat
 
 from git_kb.model.document import is_language
 from git_kb.text.bulk import find_words
@@ -26,7 +27,12 @@ MIN_LETTERS = 12
 PROSE_TYPES = ("text/markdown", "text/plain", "text/x-rst", "text/html", "text/asciidoc", "text/org")
 
 # Words of these have much in common: neither has to lead before the other.
-_KIN = tuple(map(str.split, ("da no sv", "es pt ca it ro fr", "cs pl hr lt et", "fi et", "nl de", "hi ne mr")))
+_KIN = {
+    (one, other)
+    for kin in map(str.split, ("da no sv", "es pt ca it ro fr", "cs pl hr lt et", "fi et", "nl de", "hi ne mr"))
+    for one in kin
+    for other in kin
+}
 # Letters that tell of a language: a word with one of them speaks for it.
 _LETTERS = {
     letter: languages.split()
@@ -96,7 +102,8 @@ _LACKING = {
 # A letter counts as used when it makes up this part of the letters of its script.
 MIN_LETTER_SHARE = 0.002
 _CODE_SPAN = re.compile(r"`[^`\n]*`")
-_URL = re.compile(r"\w+://[^\s)>]*")
+# Without the scheme, so that the search is for a fixed string.
+_URL = re.compile(r"://[^\s)>]*")
 
 # Folded word -> languages that have it among their function words.
 _SPEAKS_FOR: dict[str, list[str]] = {}
@@ -151,8 +158,8 @@ def _by_words(sample: str, languages: tuple[str, ...], least: int = MIN_WORDS, l
     """Return the language that most words speak for, if it is clear. least: words that have to; least_different: of these."""
     folded = _URL.sub(" ", sample).casefold()
     words = find_words(folded)
-    votes: Counter[str] = Counter()
-    different: Counter[str] = Counter()
+    votes: dict[str, int] = {}
+    different: dict[str, int] = {}
     counts = Counter(words)
     known = _SPEAKS_FOR.keys() & counts.keys()
     speaking = [(word, _SPEAKS_FOR[word]) for word in known]
@@ -160,27 +167,24 @@ def _by_words(sample: str, languages: tuple[str, ...], least: int = MIN_WORDS, l
         marked = (word for word in counts if not word.isascii() and word not in known)
         speaking += [(word, _by_letters(word)) for word in marked]
     for word, spoken in speaking:
+        n = counts[word]
         for language in spoken:
-            if language in languages:
-                votes[language] += counts[word]
-                different[language] += 1
-    if not votes:
+            votes[language] = votes.get(language, 0) + n
+            different[language] = different.get(language, 0) + 1
+    most = max(map(votes.get, languages, repeat(0)))
+    if not most:
         return ""
-    best = min(votes, key=lambda language: (-votes[language], languages.index(language)))
+    best = next(language for language in languages if votes.get(language) == most)
     n = votes[best]
     if n < least or different[best] < least_different or n < MIN_SHARE * len(words):
         return ""
-    others = [m for language, m in votes.items() if language != best and not _are_kin(best, language)]
-    return best if n >= MIN_LEAD * max(others, default=0) else ""
+    rivals = (language for language in languages if votes.get(language, 0) * MIN_LEAD > n)
+    return "" if any(other != best and (best, other) not in _KIN for other in rivals) else best
 
 
 def _by_letters(word: str) -> list[str]:
     """Return the languages that have the letters of a word which few have."""
     return list({language for char in word if char in _LETTERS for language in _LETTERS[char]})
-
-
-def _are_kin(one: str, other: str) -> bool:
-    return any(one in kin and other in kin for kin in _KIN)
 
 
 def declared_language(code: str) -> str:

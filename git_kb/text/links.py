@@ -31,9 +31,12 @@ KINDS = (*MARKERS, MARKDOWN, PICTURE, WIKI, AUTOLINK, HTML, LABEL, DEFINITION, A
 MAX_TARGET = 2000
 PROSE = ("text/plain", "text/x-rst", "text/html", "text/csv", "text/asciidoc", "text/org")
 
+# First what needs no look: text, escapes, code spans of one tick on one line, and marks that begin none of the tokens. Then one
+# token. A "simple" link has no brackets, escapes, code, tags or line ends in its text, nor what needs more care in its destination.
 _TOKEN = re.compile(
-    r"\\[!-/:-@\[-`{-~]"
-    r"|(?P<ticks>`+)"
+    r"(?:[^\\`\[\]!$<]++|\\[\s\S]|(?<!`)`[^`\n]++`(?!`)|!(?!\[)|\$(?!\()|<(?![A-Za-z!]))*+(?P<at>)(?:"
+    r"(?P<ticks>`+)"
+    r"|(?P<image>!)?\[[^\\`\[\]!$<\n]*+\]\((?P<simple>[^\s()\\<&]{1,2000}+)\)"
     r"|!?\[\[(?P<wiki>[^\[\]\n]{1,500})\]\](?![(\[])"
     r"|(?P<open>!?\[)"
     r"|(?P<close>\])"
@@ -41,6 +44,7 @@ _TOKEN = re.compile(
     r"|<(?P<auto>https?://[^<>\s]{1,2000})>"
     r"|(?P<comment><!--)"
     r"|<(?P<tag>[A-Za-z][^<>]{0,1000})>"
+    r"|(?P<none>[\s\S]))"
 )
 _MARKER = re.compile(r"\$\((?P<marker>image|code|text|document|link|doc-link):(?P<value>[^()\n]{0,512})\)")
 _TAG = re.compile(r"<(?P<tag>[A-Za-z][^<>]{0,1000})>")
@@ -121,17 +125,16 @@ def _markers(content: str) -> Iterator[Found]:
 
 def _tags(content: str) -> Iterator[Found]:
     for m in _TAG.finditer(content):
-        yield from _tag(m)
+        yield from _tag(m["tag"], m.start(), m.end())
 
 
-def _tag(m: re.Match[str]) -> Iterator[Found]:
-    """Yield what an HTML tag refers to, and the names it gives."""
-    inner = m["tag"]
+def _tag(inner: str, start: int, end: int) -> Iterator[Found]:
+    """Yield what an HTML tag refers to, and the names it gives. inner: what stands in its angle brackets."""
     if (href := _HREF.search(inner)) and (target := unescape(href[1] or href[2] or href[3] or "")) and _followed(target):
-        yield m.start(), m.end(), HTML, target
+        yield start, end, HTML, target
     for name in _NAME.finditer(inner):
         if target := unescape(name[1] or name[2] or name[3] or ""):
-            yield m.start(), m.end(), ANCHOR, target
+            yield start, end, ANCHOR, target
 
 
 def _markdown(content: str) -> list[Found]:
@@ -187,10 +190,9 @@ class _Scanner:
         if "]:" in self.content:
             self._define()
         at = self.start
-        while m := _TOKEN.search(self.content, at, self.end):
-            n_blanks = bisect_left(self.blanks, m.start(), self.n_blanks)
-            if n_blanks != self.n_blanks:
-                self.n_blanks = n_blanks
+        while m := _TOKEN.match(self.content, at, self.end):
+            while self.n_blanks < len(self.blanks) and self.blanks[self.n_blanks] < m.start("at"):
+                self.n_blanks += 1
                 self.stack.clear()
             at = self._take(m)
         return self.found
@@ -204,10 +206,16 @@ class _Scanner:
 
     def _take(self, m: re.Match[str]) -> int:
         """Take one token; return where the next may begin."""
-        kind, start, end = m.lastgroup, m.start(), m.end()
+        kind, start, end = m.lastgroup, m.start("at"), m.end()
         if kind == "ticks":
             return self._after_code(len(m["ticks"]), end)
-        if kind == "open":
+        if kind == "simple":
+            image, target = bool(m["image"]), m["simple"]
+            if _followed(target):
+                self.found.append((start, end, PICTURE if image else MARKDOWN, target))
+            if not image:
+                self.stack.clear()  # links hold no links
+        elif kind == "open":
             if start in self.definitions:
                 return self.definitions[start]
             self.stack.append((end, m["open"][0] == "!"))
@@ -223,7 +231,7 @@ class _Scanner:
         elif kind == "comment":
             return self._after_comment(end)
         elif kind == "tag":
-            self.found += _tag(m)
+            self.found += _tag(m["tag"], start, end)
         return end
 
     def _after_code(self, n: int, at: int) -> int:

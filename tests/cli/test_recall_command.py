@@ -17,7 +17,9 @@ FILES = {
 
 @pytest.fixture
 def kb(tmp_path):
-    return Kb.ready(tmp_path / "repo", FILES)
+    kb = Kb.ready(tmp_path / "repo", FILES)
+    assert "finding the references of" in kb.run("recall", "README.md").err
+    return kb
 
 
 def out_and_in(kb, *args, **more):
@@ -124,14 +126,19 @@ def cache(kb):
     return sorted(path for path in kb.kb_files() if path.startswith("references/"))
 
 
-def test_an_ingest_finds_the_references_of_what_is_new_and_recall_those_that_are_missing(kb):
+def test_recall_finds_the_references_that_are_missing(kb):
     expected = out_and_in(kb, "docs/guide.md")
     assert cache(kb)
     assert "finding" not in kb.run("recall", "docs/guide.md").err
+    kb.write("docs/more.md", "# More\n\nSee [the guide](guide.md).\n")
+    kb.ok("ingest", "docs/more.md")
+    assert "finding the references of 1 section\n" in kb.run("recall", "docs/guide.md").err
+    expected[1].append(("docs/more.md", 3, "docs/guide.md", None))
+    assert out_and_in(kb, "docs/guide.md") == expected
     for path in cache(kb):
         os.unlink(kb.path(f".git/kb/{path}"))
     done = kb.run("recall", "docs/guide.md")
-    assert "finding the references of 4 sections" in done.err
+    assert "finding the references of 5 sections\n" in done.err
     assert out_and_in(kb, "docs/guide.md") == expected
     assert "finding" not in kb.run("recall", "docs/guide.md").err
 
@@ -161,7 +168,7 @@ def test_damaged_files_are_made_again(kb, how):
     kb.write("docs/alone.md", "# More\n\n[x](guide.md)\n")
     assert kb.run("ingest").code == 0
     done = kb.run("recall", "docs/guide.md")
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.err) == (0, "finding the references of 1 section\n")
     assert not [p for p in kb.kb_files() if "broken" in p]
 
 
