@@ -283,7 +283,7 @@ def cold(top: str, database: str, queries: list[str], rounds: int) -> dict[str, 
                 ("python -c pass", [sys.executable, "-c", "pass"]),
             ):
                 start = time.perf_counter()
-                subprocess.run(command, cwd=top, env=env, stdout=subprocess.DEVNULL, check=False)
+                subprocess.run(command, cwd=top, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
                 times[name].append(1000 * (time.perf_counter() - start))
     return times
 
