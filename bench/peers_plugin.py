@@ -66,16 +66,25 @@ class GitKb(Engine):  # type: ignore[misc]
         return os.path.join(self.top, "views", "all.kbv")
 
     def build(self, sections: list[Section]) -> dict[str, float]:
-        from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
         ordered = sorted(sections, key=lambda s: entry(s).entry_id)
         pieces = [ordered[piece.start : piece.stop] for piece in slices(len(ordered))]
-        if len(pieces) < 2:
-            names = [name for piece in pieces for name in write_slice(self.top, piece)]
-        else:
-            with ProcessPoolExecutor(int(self.opts.get("processes", 2)), mp_context=get_context("fork")) as pool:
-                names = [name for some in pool.map(write_slice, [self.top] * len(pieces), pieces) for name in some]
+        n_processes = min(int(self.opts.get("processes", 2)), len(pieces))
+        # Forked, so that the sections need not be sent. Whoever loads this file need not have given it a name to import it by.
+        context = get_context("fork")
+        written = context.SimpleQueue()
+
+        def write(some: list[list[Section]]) -> None:
+            for piece in some:
+                written.put(write_slice(self.top, piece))
+
+        workers = [context.Process(target=write, args=(pieces[n::n_processes],)) for n in range(n_processes)]
+        for worker in workers:
+            worker.start()
+        names = [name for _ in pieces for name in written.get()]
+        for worker in workers:
+            worker.join()
         merge_and_publish(self.top, names)
         self._publish(part_of(list(enumerate(sections, 1))))
         return {}
