@@ -16,7 +16,7 @@ from git_kb.repo.regular import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 PAGE_SIZE = 4096
 FORMAT = 3
@@ -83,7 +83,7 @@ def encode_pagefile(magic: bytes, feature: int, areas: Iterable[tuple[str, bytes
 class PageFile:
     """An open page file. Every page is checked when it is first read."""
 
-    __slots__ = ("_checked", "_checks", "_map", "areas", "feature", "path", "view")
+    __slots__ = ("_checked", "_checks", "_data", "_map", "areas", "feature", "path", "view")
 
     def __init__(self, path: str, magic: bytes, feature: int | None, data: bytes | bytearray | None = None):
         """Map the file, or take `data` for its bytes.
@@ -93,6 +93,8 @@ class PageFile:
         """
         self.path = path
         self._map: mmap.mmap | None = None
+        # What has `find`; `view`, of the same bytes, has slices without a copy.
+        self._data: bytes | bytearray | mmap.mmap | None = data
         if data is not None:
             self.view = memoryview(data)
             self._open(magic, feature, len(data))
@@ -102,7 +104,7 @@ class PageFile:
             size = os.fstat(fd).st_size
             if size < PAGE_SIZE:
                 raise DamagedSegment(path, 0, f"the file has {size} bytes")
-            self._map = mmap.mmap(fd, size, access=mmap.ACCESS_READ)
+            self._data = self._map = mmap.mmap(fd, size, access=mmap.ACCESS_READ)
         except OSError as e:
             raise DamagedSegment(path, 0, f"the file cannot be read: {e.strerror or e}") from None
         finally:
@@ -169,6 +171,16 @@ class PageFile:
                     checked[pgno] = 1
         return self.view[offset : offset + length]
 
+    def holds(self, needle: bytes, ranges: Iterable[tuple[int, int]]) -> Iterator[bool]:
+        """Yield for each (start, end) whether a string stands there. Faster than to read each. Raises DamagedSegment."""
+        checked, read, find = self._checked, self.read, self._data.find  # type: ignore[union-attr]
+        n_pages = len(checked)
+        for start, end in ranges:
+            first, last = start // PAGE_SIZE, end // PAGE_SIZE
+            if first < 0 or last >= n_pages or last - first > 1 or not (checked[first] and checked[last]):
+                read(start, end - start)
+            yield find(needle, start, end) >= 0
+
     def read_area(self, name: str) -> memoryview:
         """Return a whole area, checked."""
         return self.read(*self.area(name))
@@ -179,7 +191,7 @@ class PageFile:
 
     def close(self) -> None:
         """Unmap. Views handed out before keep the map alive until they are gone."""
-        self._checks = None  # type: ignore[assignment]
+        self._checks = self._data = None  # type: ignore[assignment]
         self.view.release()
         if self._map is not None:
             try:

@@ -18,7 +18,7 @@ from git_kb.text.words import FIELDS, GENERATION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 MAGIC = b"GITKBSEG"
 ENTRY_SIZE = 24
@@ -41,6 +41,8 @@ MIN_DENSE = 1024
 ONE = Struct("<HB")
 # Longer blocked lists are made dense block by block, shorter ones posting by posting.
 MIN_BY_BLOCK = 6000
+# Looking up so many entries, times this, takes as long as making a list dense, or as a table of a short one.
+PROBES_BY_DENSE, PROBES_BY_TABLE = 6, 16
 _ALL, _ZEROS = bytes(range(256)), bytes(256)
 _NONZERO = bytes([0]) + bytes([1]) * 255
 
@@ -114,6 +116,22 @@ class Postings:
         ordinals = self.ordinals
         place = bisect_left(ordinals, ordinal)
         return self.impacts[place] if place < self.df and ordinals[place] == ordinal else 0
+
+    def impacts_of(self, ordinals: Sequence[int]) -> list[int]:
+        """Return the impact of the term in each of some entries, as `impact` does: faster for many."""
+        if self._layout != DENSE and self._dense is None and len(ordinals) * PROBES_BY_DENSE > min(self.df, MIN_BY_BLOCK):
+            self.dense()
+        dense = self.impacts if self._layout == DENSE else self._dense
+        if dense is not None:
+            return list(map(dense.__getitem__, ordinals))
+        if self._layout == SHORT and len(ordinals) * PROBES_BY_TABLE < self.df:
+            return list(map(self.impact, ordinals))
+        impacts = self.impacts
+        if self._layout == SHORT:
+            known = dict(zip(self.ordinals, impacts, strict=True))
+            return [known.get(ordinal, 0) for ordinal in ordinals]
+        find, table = self._lows.find, self._table.tolist()
+        return [impacts[at] if (at := find(o & 0xFF, table[o >> 8], table[(o >> 8) + 1])) >= 0 else 0 for o in ordinals]
 
     def at(self, place: int) -> int:
         """Return the ordinal of a place of `impacts`."""
@@ -304,14 +322,24 @@ class Segment:
 
     def token_bytes(self, ordinal: int) -> bytes:
         """Return the token string of an entry in UTF-8, as it is stored."""
+        start, end = next(self._token_ranges((ordinal,)))
+        return bytes(self.file.read(start, end - start))
+
+    def holding(self, needle: bytes, ordinals: Sequence[int]) -> list[int]:
+        """Return those of some entries whose token string in UTF-8 has a substring."""
+        return list(compress(ordinals, self.file.holds(needle, self._token_ranges(ordinals))))
+
+    def _token_ranges(self, ordinals: Iterable[int]) -> Iterator[tuple[int, int]]:
+        """Yield the offsets in the file at which token strings start and end."""
         if self._ends is None:
             self._ends = self.file.read_area("tokenends").cast("I")
-        start = self._ends[ordinal - 1] if ordinal else 0
-        end = self._ends[ordinal]
+        ends = self._ends
         base, length = self.file.area("tokens")
-        if not start <= end <= length:
-            raise DamagedSegment(self.file.path, 0, "a token string leaves its area")
-        return bytes(self.file.read(base + start, end - start))
+        for ordinal in ordinals:
+            start, end = ends[ordinal - 1] if ordinal else 0, ends[ordinal]
+            if not start <= end <= length:
+                raise DamagedSegment(self.file.path, 0, "a token string leaves its area")
+            yield base + start, base + end
 
     def token_string(self, ordinal: int) -> str:
         """Return the token string of an entry: a character a token, `Postings.char` for each term; FIELDS between fields."""

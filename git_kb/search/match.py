@@ -7,6 +7,8 @@ On the search path.
 
 from __future__ import annotations
 
+from itertools import chain, compress
+
 from git_kb.search.query import Atom, Either
 from git_kb.text.words import FIELDS
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 # A beginning that more terms than this share is looked for in the first ones alone.
 MAX_BEGINNINGS = 2000
+# A list of up to so many times as many entries is gone through, of a longer one those in question are looked up.
+MAX_RATIO = 16
 SEPARATOR = FIELDS.encode()
 
 
@@ -97,10 +101,20 @@ def _string_check(string: str, atom: Atom) -> Check:
     return _holds(string.encode(), atom.field)
 
 
+class Holds:
+    """The check of a phrase in any field: that a token string has a substring."""
+
+    __slots__ = ("needle",)
+
+    def __init__(self, needle: bytes):
+        self.needle = needle
+
+    def __call__(self, stored: bytes) -> bool:
+        return self.needle in stored
+
+
 def _holds(needle: bytes, field: int | None) -> Check:
-    if field is None:
-        return lambda stored: needle in stored
-    return lambda stored: needle in stored.split(SEPARATOR)[field]
+    return Holds(needle) if field is None else lambda stored: needle in stored.split(SEPARATOR)[field]
 
 
 def _in_fields(field: int | None, check: Check) -> Check:
@@ -151,7 +165,11 @@ def _holding_all(reading: list[list[Postings]]) -> set[int]:
     order = sorted(reading, key=lambda found: sum(p.df for p in found))
     listed = {o for postings in order[0] for o in postings.ordinals}
     for found in order[1:]:
-        listed = {o for o in listed if any(p.impact(o) for p in found)}
+        if sum(p.df for p in found) <= MAX_RATIO * len(listed):
+            listed.intersection_update(chain.from_iterable([p.ordinals for p in found]))
+        else:
+            rows = list(listed)
+            listed = {o for p in found for o in compress(rows, p.impacts_of(rows))}
     return listed
 
 

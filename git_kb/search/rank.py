@@ -340,6 +340,24 @@ class _Search:
                 bound += worth * most[rarer]
         return bound >= self.best.floor
 
+    def _passing(self, ordinals: Iterable[int]) -> list[int]:
+        """Return those of the entries that match."""
+        if self.mask is not None:
+            ordinals = filter(self.mask.__getitem__, ordinals)
+        from git_kb.search.match import Holds
+
+        listed = list(ordinals)
+        others = []
+        for check in self.checks:
+            if isinstance(check, Holds):
+                listed = self.segment.holding(check.needle, listed)
+            else:
+                others.append(check)
+        if others or self.bans:
+            rows = zip(listed, map(self.segment.token_bytes, listed), strict=True)
+            listed = [o for o, stored in rows if all(check(stored) for check in others) and not self._is_banned(stored)]
+        return listed
+
     def _consider(self, ordinal: int) -> bool:
         """Score one entry if it matches. Returns whether it does."""
         if self.mask is not None and not self.mask[ordinal]:
@@ -412,12 +430,7 @@ class _Search:
         columns: dict[int, list[float]] = {}
         for place, (most, weight, postings) in enumerate(self.lists):
             left -= most
-            impacts: Iterable[int]
-            if postings.is_dense or len(ordinals) > MIN_BY_DENSE:
-                impacts = map(postings.dense().__getitem__, ordinals)
-            else:
-                impacts = map(postings.impact, ordinals)
-            added = list(map([weight * b for b in self.bounds].__getitem__, impacts))
+            added = list(map([weight * b for b in self.bounds].__getitem__, postings.impacts_of(ordinals)))
             bounds = list(map(float.__add__, bounds, added)) if bounds else added
             if place in self.paired:
                 columns[place] = added
@@ -481,9 +494,16 @@ class _Search:
                 self._score_listed(listed)
                 return self.n_matching, False
             # Few enough to look at all of them, which gives an exact total.
-            for ordinal in listed:
-                self.n_matching += self._consider(ordinal)
-            return self.n_matching, True
+            matching = self._passing(listed)
+            self.checks, self.bans, self.mask = [], [], None
+            self._score_listed(matching)
+            if len(self.best.rows) < self.best.size:
+                # What matches counts, even where nothing gives it a score.
+                scored = {ordinal for _, _, index, ordinal in self.best.rows if index == self.index}
+                for ordinal in matching:
+                    if ordinal not in scored:
+                        self.best.add(0.0, self.segment.entry_id(ordinal), self.index, ordinal)
+            return len(matching), True
         needed = -1
         for node in self.root.must:
             needed &= present(node, self.found)

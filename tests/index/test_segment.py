@@ -87,12 +87,30 @@ def test_a_posting_list_reads_back_in_every_layout(n_entries, data):
     stored = memoryview(columns.encode(0, df, n_entries))
     postings = Postings("x", df, max(impacts), n_entries, layout_of(df, n_entries), stored)
     worth = dict(zip(ordinals, impacts, strict=True))
+    some = data.draw(st.lists(st.integers(0, n_entries - 1)) | st.just(range(n_entries)))
+    assert postings.impacts_of(some) == [worth.get(o, 0) for o in some]
     assert list(postings.ordinals) == ordinals
     assert [postings.impact(o) for o in range(n_entries)] == [worth.get(o, 0) for o in range(n_entries)]
     assert list(postings.dense()) == [worth.get(o, 0) for o in range(n_entries)]
     assert postings.present().count(1) == df
     for place, impact in enumerate(postings.impacts):
         assert not impact or worth[postings.at(place)] == impact
+
+
+@given(st.lists(st.text("abc \u4e2d\u6587", max_size=9), min_size=1, max_size=9), st.text("abc", min_size=1, max_size=2))
+def test_which_token_strings_hold_a_string(texts, words):
+    segment = Segment.over(build(sorted({e.entry_id: e for e in (make_entry(f"h{i}", t) for i, t in enumerate(texts))}.values())))
+    needle = "".join(p.char for w in words if (p := segment.postings(w)) is not None).encode()
+    ordinals = list(range(segment.n_entries))
+    assert segment.holding(needle, ordinals) == [o for o in ordinals if needle in segment.token_bytes(o)]
+
+
+def test_a_damaged_page_is_noticed_where_strings_are_looked_for():
+    data = build(sorted(make_entry(f"h{i}", "alpha beta " * 200) for i in range(40)))
+    at = Segment.over(data).file.area("tokens")[0] + 5000
+    data[at] ^= 1
+    with pytest.raises(DamagedSegment):
+        Segment.over(data).holding(b"x", range(40))
 
 
 def test_all_layouts_occur():
