@@ -119,7 +119,7 @@ class Postings:
 
     def impacts_of(self, ordinals: Sequence[int]) -> list[int]:
         """Return the impact of the term in each of some entries, as `impact` does: faster for many."""
-        if self._layout != DENSE and self._dense is None and len(ordinals) * PROBES_BY_DENSE > min(self.df, MIN_BY_BLOCK):
+        if self._layout == BLOCKED and len(ordinals) * PROBES_BY_DENSE > min(self.df, MIN_BY_BLOCK):
             self.dense()
         dense = self.impacts if self._layout == DENSE else self._dense
         if dense is not None:

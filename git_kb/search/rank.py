@@ -363,10 +363,13 @@ class _Search:
         if self.mask is not None and not self.mask[ordinal]:
             return False
         if self.checks or self.bans:
-            # Nearly all candidates of a phrase fail here.
             stored = self.segment.token_bytes(ordinal)
             if not all(check(stored) for check in self.checks) or self._is_banned(stored):
                 return False
+        return self._score(ordinal)
+
+    def _score(self, ordinal: int) -> bool:
+        """Score one entry that passes the checks. Returns whether it matches."""
         score = self.scorer.score(self.segment.token_strings(ordinal), self.terms, self.pairs, self.best.floor)
         if score >= self.best.floor and (score > 0 or self.checks):
             self.best.add(score, self.segment.entry_id(ordinal), self.index, ordinal)
@@ -468,14 +471,21 @@ class _Search:
         for value in range(255, 0, -1):
             if value * self.most / n_values < self.best.floor:
                 return complete and not any(data.count(v) for v in range(1, value + 1))
+            listed = []
             ordinal = data.find(value)
             while ordinal >= 0:
                 if ordinal not in self.seen:
-                    if not self.pairs or self._can_be_good(ordinal):
-                        self.n_matching += self._consider(ordinal)
-                    else:
-                        complete = False
+                    listed.append(ordinal)
                 ordinal = data.find(value, ordinal + 1)
+            if self.checks or self.bans:
+                # Nearly all candidates of a phrase fail here.
+                listed = self._passing(listed)
+            for ordinal in listed:
+                if not self.pairs or self._can_be_good(ordinal):
+                    self.n_matching += self._score(ordinal)
+                else:
+                    self.n_matching += bool(self.checks)
+                    complete = complete and bool(self.checks)
         return complete
 
     def _run_required(self) -> tuple[int, bool]:
