@@ -19,10 +19,10 @@ from git_kb.index.build import from_little_endian, little_endian
 from git_kb.index.pagefile import DamagedSegment, OtherFeature, PageFile, encode_pagefile
 from git_kb.index.segments import merge_groups
 from git_kb.index.varint import decode_varints, encode_varints
+from git_kb.model.reference import ANCHOR, DEFINITION, GENERATION, KINDS, LABEL, MARKERS, WIKI, Reference
 from git_kb.model.section import MIN_PREFIX, Section, decode_section, is_kbid_prefix
 from git_kb.model.source import path_of_source
 from git_kb.repo.lockfile import atomic_write, is_leftover
-from git_kb.text.links import ANCHOR, DEFINITION, GENERATION, KINDS, LABEL, MARKERS, WIKI, Reference, find_references
 
 MAGIC = b"GITKBREF"
 DIRECTORY = "references"
@@ -41,6 +41,9 @@ def section_records(section: Section) -> bytes:
     """Return the records of a section's references."""
     if section.mime.startswith("image/"):
         return b""
+    # Here, since whoever only drops or moves such files does without the scanner.
+    from git_kb.text.links import find_references
+
     return encode_references(find_references(section.mime, section.content.decode("utf-8", "replace")))
 
 

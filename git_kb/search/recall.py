@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from git_kb.index.references import KBID_SIZE, References, key_of_kbid, keys_of_document
 from git_kb.index.view import View, ViewDocument, ViewRow
+from git_kb.model.reference import ANCHOR, DEFINITION, MARKERS, Reference
 from git_kb.model.section import Section, kbid_text
 from git_kb.search.resolve import EXTERNAL, Resolver, Target
-from git_kb.text.links import ANCHOR, DEFINITION, MARKERS, Reference
 
 CONTEXT = 150
 

@@ -12,10 +12,10 @@ from urllib.parse import unquote
 from git_kb.index.references import KBID_SIZE, References, path_of, wiki_parts
 from git_kb.index.view import View, ViewDocument, ViewRow
 from git_kb.model.document import docid_of_path
+from git_kb.model.reference import ANCHOR, DEFINITION, LABEL, MARKERS, WIKI, Reference
 from git_kb.model.section import is_kbid_prefix, kbid_bounds
 from git_kb.model.source import path_of_source, source_of_path
 from git_kb.store.manifest import SUFFIX
-from git_kb.text.links import ANCHOR, DEFINITION, LABEL, MARKERS, WIKI, Reference
 
 EXTENSIONS = (".md", ".markdown", ".mdx", ".rst", ".txt")
 WEB_EXTENSIONS = (".html", ".htm")

@@ -11,22 +11,11 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from html import unescape
-from typing import NamedTuple
 
+from git_kb.model.reference import ANCHOR, AUTOLINK, DEFINITION, HTML, LABEL, MARKDOWN, PICTURE, WIKI, Reference
 from git_kb.text.blocks import scan_blocks
 from git_kb.text.fields import FENCE_LINE
 from git_kb.text.inline import link_label
-
-# Changes whenever the references of some text change: what is cached of another generation is made again.
-GENERATION = 1
-
-# Content markers `$(kind: id)`.
-MARKERS = ("image", "code", "text", "document", "link", "doc-link")
-# Links in text. PICTURE is a Markdown image; LABEL names a definition, which may stand in another section of the document.
-MARKDOWN, PICTURE, WIKI, AUTOLINK, HTML, LABEL = "markdown", "picture", "wiki", "autolink", "html", "label"
-# What links lead to or go by: `[label]: destination`, and names that a fragment may give.
-DEFINITION, ANCHOR = "definition", "anchor"
-KINDS = (*MARKERS, MARKDOWN, PICTURE, WIKI, AUTOLINK, HTML, LABEL, DEFINITION, ANCHOR)
 
 MAX_TARGET = 2000
 PROSE = ("text/plain", "text/x-rst", "text/html", "text/csv", "text/asciidoc", "text/org")
@@ -72,21 +61,6 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _CONTROL, _CONTROL_BUT_TAB = re.compile(r"[\x00-\x1f\x7f]"), re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 # Task boxes, alerts and footnotes are no link labels.
 _NO_LABEL = re.compile(r"[ xX]?\Z|[!^]")
-
-
-class Reference(NamedTuple):
-    """A reference in a section's content.
-
-    kind: one of KINDS. start, end: characters in the content. line: line ends before `start`. target: a marker's id; a
-    destination with escapes and entities resolved, not percent-decoded; what stands in a wiki link; a label as `link_label`
-    gives it; "<label>TAB<destination>" of a definition; the name of an anchor. One line, never empty.
-    """
-
-    kind: str
-    start: int
-    end: int
-    line: int
-    target: str
 
 
 def find_references(mime: str, content: str) -> list[Reference]:

@@ -26,8 +26,9 @@ from git_kb.index.references import (
     stem,
     write_references,
 )
+from git_kb.model.reference import MARKDOWN, WIKI, Reference
 from git_kb.model.section import make_section
-from git_kb.text.links import MARKDOWN, WIKI, Reference, find_references
+from git_kb.text.links import find_references
 
 texts = st.text(st.sampled_from("ab[]()<>!`$:#.|/ \n\t\\é蜂") | st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
 
@@ -91,7 +92,7 @@ def test_records_that_make_no_sense_are_damage(records):
 
 def _file_of(one, records):
     from git_kb.index.pagefile import encode_pagefile
-    from git_kb.text.links import GENERATION
+    from git_kb.model.reference import GENERATION
 
     areas = [("kbids", one), ("ends", len(records).to_bytes(4, "little")), ("records", records), ("keys", b""), ("sources", b"")]
     return encode_pagefile(module.MAGIC, GENERATION, areas)

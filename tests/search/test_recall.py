@@ -4,8 +4,8 @@ from graph import graph_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_kb.model.reference import MARKERS
 from git_kb.search.recall import CONTEXT, Subject, context
-from git_kb.text.links import MARKERS
 
 PATHS = ["README.md", "a.md", "d/README.md", "d/a.md", "d/e/index.md", "d/e/B b.md", "d/v1.0.md", "z.txt"]
 DESTINATIONS = [

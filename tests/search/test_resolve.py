@@ -3,8 +3,8 @@
 import pytest
 from graph import graph_of
 
+from git_kb.model.reference import MARKDOWN, WIKI, Reference
 from git_kb.search.resolve import slug_of
-from git_kb.text.links import MARKDOWN, WIKI, Reference
 
 FILES = {
     "README.md": "# Top\n",

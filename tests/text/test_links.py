@@ -5,7 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from git_kb.text.links import ANCHOR, DEFINITION, KINDS, LABEL, MARKERS, MAX_TARGET, find_references
+from git_kb.model.reference import ANCHOR, DEFINITION, KINDS, LABEL, MARKERS
+from git_kb.text.links import MAX_TARGET, find_references
 
 ORACLE = MarkdownIt("commonmark", {"maxNesting": 10_000})
 PIECES = [
