@@ -41,29 +41,16 @@ def read_contents(
 
 
 def _read(place: Place, kbids: list[str]) -> dict[str, Section]:
-    if not kbids:
-        return {}
-    from git_kb.repo.spawn import run_git
-
-    names = "".join(f"{POOL_REF}:{kbid[:2]}/{kbid[2:]}\n" for kbid in kbids).encode()
-    status, out, _ = run_git(["cat-file", "--batch"], place.git_cwd, names, place.git_env())
     found: dict[str, Section] = {}
-    if status != 0:
-        # Git stops at an object that it cannot read; the others are asked for one by one.
-        return {name: section for kbid in kbids for name, section in _read(place, [kbid]).items()} if len(kbids) > 1 else found
-    at = 0
-    for kbid in kbids:
-        end = out.find(b"\n", at)
-        if end < 0:
-            break
-        header = out[at:end].split(b" ")
-        at = end + 1
-        if len(header) != 3 or not header[2].isdigit():
-            continue
-        size = int(header[2])
+    if not kbids:
+        return found
+    from git_kb.repo.catfile import read_objects
+
+    objects = read_objects(place, [f"{POOL_REF}:{kbid[:2]}/{kbid[2:]}" for kbid in kbids])
+    for kbid, data in zip(kbids, objects, strict=True):
         try:
-            found[kbid] = decode_section(out[at : at + size], kbid)
+            if data is not None:
+                found[kbid] = decode_section(data, kbid)
         except DamagedSection:
             pass
-        at += size + 1
     return found

@@ -6,6 +6,7 @@ By two or three git processes and no git library; staleness.py answers for the l
 from __future__ import annotations
 
 from git_kb.model.source import path_of_source
+from git_kb.repo.catfile import read_objects
 from git_kb.store.root import DOCUMENTS
 from git_kb.store.sourcestate import CHANGED, CURRENT, GONE, MAX_BYTES, MAX_SOURCES
 
@@ -46,7 +47,9 @@ def tree_states(place: Place, tree: str, documents: Iterable[ViewDocument], keep
         if states[document.source] == CURRENT and row[1] == b"blob" and int(row[2]) <= left:
             left -= int(row[2])
             current.append(document)
-    keep.update(_read(place, current))
+    for document, data in zip(current, read_objects(place, [d.blob for d in current]), strict=True):
+        if data is not None:
+            keep[document.source] = data
     return states
 
 
@@ -59,25 +62,3 @@ def _check(place: Place, names: list[bytes]) -> list[list[bytes]]:
     _, out, _ = run_git(["cat-file", "--batch-check"], place.git_cwd, b"".join(name + b"\n" for name in names), place.git_env())
     # A missing object is told by its name, which may have blanks: the last word counts.
     return [row.rsplit(b" ", 2) if not row.endswith(b" missing") else [b"", b"missing"] for row in out.split(b"\n")[:-1]]
-
-
-def _read(place: Place, documents: list[ViewDocument]) -> dict[str, bytes]:
-    """Return source -> bytes of the blobs of documents."""
-    from git_kb.repo.spawn import run_git
-
-    if not documents:
-        return {}
-    names = "".join(f"{d.blob}\n" for d in documents).encode()
-    status, out, _ = run_git(["cat-file", "--batch"], place.git_cwd, names, place.git_env())
-    found: dict[str, bytes] = {}
-    at = 0
-    for document in documents if status == 0 else ():
-        end = out.index(b"\n", at)
-        header = out[at:end].split(b" ")
-        if len(header) != 3:
-            at = end + 1
-            continue
-        size = int(header[2])
-        found[document.source] = out[end + 1 : end + 1 + size]
-        at = end + 1 + size + 1
-    return found

@@ -61,7 +61,11 @@ def test_search_at_a_revision_imports_little(tmp_path):
     code, names = imported(kb.top, "search", "--at", "HEAD", "hive")
     assert code == 0
     assert names & FORBIDDEN == set()
-    assert {n for n in names if n.split(".")[0] == "git_kb"} <= OURS | {"git_kb.repo.spawn", "git_kb.store.treestate"}
+    assert {n for n in names if n.split(".")[0] == "git_kb"} <= OURS | {
+        "git_kb.repo.catfile",
+        "git_kb.repo.spawn",
+        "git_kb.store.treestate",
+    }
 
 
 def test_other_languages_import_little_more(tmp_path):
