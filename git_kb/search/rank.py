@@ -21,6 +21,7 @@ from math import log
 
 from git_kb.index.segment import FIELD_NAMES
 from git_kb.search.score import DEFAULTS, Scorer
+from git_kb.text.words import FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -535,6 +536,11 @@ def _places(postings: Postings, flags: bytes, n: int) -> Iterable[int]:
 
 def _explain(hit: Hit, terms: Sequence[tuple[str, str]]) -> None:
     """Say which terms the hit holds, and in which fields."""
-    strings = hit.segment.token_strings(hit.ordinal)
-    hit.terms = [name for name, char in terms if any(char in string for string in strings)]
-    hit.fields = [field for field, string in zip(FIELD_NAMES, strings, strict=True) if any(char in string for _, char in terms)]
+    whole = hit.segment.token_string(hit.ordinal)
+    there = [(name, char) for name, char in terms if char in whole]
+    hit.terms = [name for name, _ in there]
+    for field, string in zip(FIELD_NAMES, whole.split(FIELDS), strict=True):
+        for _, char in there:
+            if char in string:
+                hit.fields.append(field)
+                break
