@@ -89,9 +89,9 @@ class GitKb(Engine):  # type: ignore[misc]
         self._publish(part_of(list(enumerate(sections, 1))))
         return {}
 
-    def _publish(self, part: ViewPart) -> None:
+    def _publish(self, part: ViewPart, old: View | None = None) -> None:
         segments = Segments.open(self.top)
-        write_view(self.view_path, encode_view(b"all", part, segments))
+        write_view(self.view_path, encode_view(b"all", part, segments, old=old))
         segments.close()
 
     def open(self) -> None:
@@ -113,7 +113,7 @@ class GitKb(Engine):  # type: ignore[misc]
         names = read_current(self.top) + write_slice(self.top, sections)
         merge_and_publish(self.top, names)
         numbered = list(enumerate(sections, self.next + 1))
-        self._publish(join_parts([self.view.part(0, self.view.n_documents), part_of(numbered)]))
+        self._publish(join_parts([self.view.part(0, self.view.n_documents), part_of(numbered)]), self.view)
         self.view.close()
         self.segments.close()
         self.open()

@@ -23,6 +23,8 @@ DIRECTORY = "segments"
 MAGIC_LINE = "git-kb index 2"
 SUFFIX = ".kbs"
 MAX_TRIES = 10
+# So many entries are looked up one by one; for more, all ids of a segment are gone through.
+MAX_LOOK_UPS = 500
 MAX_MERGED_TERMS = 1_000_000
 
 
@@ -76,7 +78,10 @@ class Segments:
         for segment in self.segments:
             if not wanted:
                 break
-            wanted.difference_update(segment.entry_ids())
+            if len(wanted) <= MAX_LOOK_UPS:
+                wanted = {id_ for id_ in wanted if segment.ordinal(id_) is None}
+            else:
+                wanted.difference_update(segment.entry_ids())
         return wanted
 
     def close(self) -> None:

@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from git_kb.index.segment import Segment
     from git_kb.index.segments import Segments
 
 MAGIC = b"GITKBVIW"
@@ -197,7 +198,16 @@ class View:
 
     def _id_in_order(self, at: int) -> bytes:
         (number,) = U32.unpack(self.file.read(self._order + 4 * at, 4))
-        return bytes(self.file.read(self._row_at + number * ROW.size, ENTRY_SIZE))
+        return self.entry_id(number)
+
+    def entry_id(self, row: int) -> bytes:
+        """Return the entry id of a row."""
+        return bytes(self.file.read(self._row_at + row * ROW.size, ENTRY_SIZE))
+
+    def holds(self, entry_id: bytes) -> bool:
+        """Return whether some row is of this entry."""
+        at = bisect_left(range(self.n_rows), entry_id, key=self._id_in_order)
+        return at < self.n_rows and self._id_in_order(at) == entry_id
 
     def rows_between(self, low: bytes, high: bytes) -> list[ViewRow]:
         """Return the rows whose entry id begins with something from `low` on and below `high`, by id, then
@@ -258,11 +268,9 @@ class View:
         (strings, row), (strings_end, row_end) = starts
         documents = self.file.read(self._documents + first * DOCUMENT.size, (end - first) * DOCUMENT.size)
         rows = self.file.read(self._row_at + row * ROW.size, (row_end - row) * ROW.size)
-        return ViewPart(
-            _moved(bytes(documents), DOCUMENT.size, {0: -strings, 2: -row}),
-            _moved(bytes(rows), ROW.size, {6: -first, 11: -strings}),
-            bytes(self.file.read(self._strings[0] + strings, strings_end - strings)),
-        )
+        texts = self.file.read(self._strings[0] + strings, strings_end - strings)
+        start = (first, row, strings)
+        return ViewPart(bytes(documents), bytes(rows), bytes(texts), start, [(range(row, row_end), row_end - row)])
 
     def fits(self, segments: Segments) -> bool:
         """Return whether the masks were made for these segments."""
@@ -273,17 +281,39 @@ class View:
 
 
 class ViewPart:
-    """Documents of a view in its bytes, numbers and offsets counted from the part's own start."""
+    """Documents of a view in its bytes.
 
-    __slots__ = ("documents", "rows", "strings")
+    start: the document, the row and the offset in `strings` from which numbers and offsets count. runs: which rows these are, as
+    (rows of the view that they were taken from, how many), None for new ones.
+    """
 
-    def __init__(self, documents: bytes | bytearray, rows: bytes | bytearray, strings: bytes | bytearray):
-        self.documents, self.rows, self.strings = documents, rows, strings
+    __slots__ = ("documents", "rows", "runs", "start", "strings")
+
+    def __init__(
+        self,
+        documents: bytes | bytearray,
+        rows: bytes | bytearray,
+        strings: bytes | bytearray,
+        start: tuple[int, int, int] = (0, 0, 0),
+        runs: list[tuple[range | None, int]] | None = None,
+    ):
+        self.documents, self.rows, self.strings, self.start = documents, rows, strings, start
+        self.runs = [(None, len(rows) // ROW.size)] if runs is None else runs
 
     def entry_ids(self) -> list[bytes]:
         """Return the entry id of each row, in order."""
         rows = bytes(self.rows)
         return [rows[at : at + ENTRY_SIZE] for at in range(0, len(rows), ROW.size)]
+
+    def new_entry_ids(self) -> set[bytes]:
+        """Return the entry ids of the rows that were not taken from a view."""
+        at = 0
+        found: set[bytes] = set()
+        for taken, n in self.runs:
+            if taken is None:
+                found.update(bytes(self.rows[ROW.size * row : ROW.size * row + ENTRY_SIZE]) for row in range(at, at + n))
+            at += n
+        return found
 
     def language_lines(self) -> bytes:
         """Return the area `languages`: how many documents are in which language; nothing when all are in English."""
@@ -316,43 +346,48 @@ def encode_documents(documents: Iterable[tuple[ViewDocument, list[ViewRow]]]) ->
 
 
 def join_parts(parts: Iterable[ViewPart]) -> ViewPart:
-    """Return one part with the documents of several, which are in order."""
+    """Return one part with the documents of several, which are in order, counted from its own start."""
     strings = bytearray()
     rows = bytearray()
     table = bytearray()
+    runs: list[tuple[range | None, int]] = []
     for part in parts:
-        n_documents, n_rows = len(table) // DOCUMENT.size, len(rows) // ROW.size
-        table += _moved(part.documents, DOCUMENT.size, {0: len(strings), 2: n_rows})
-        rows += _moved(part.rows, ROW.size, {6: n_documents, 11: len(strings)})
+        first, row, text = part.start
+        n_documents, n_rows = len(table) // DOCUMENT.size - first, len(rows) // ROW.size - row
+        table += _moved(part.documents, DOCUMENT.size, {0: len(strings) - text, 2: n_rows})
+        rows += _moved(part.rows, ROW.size, {6: n_documents, 11: len(strings) - text})
         strings += part.strings
-    return ViewPart(table, rows, strings)
+        runs += part.runs
+    return ViewPart(table, rows, strings, runs=runs)
 
 
-def encode_view(key: bytes, documents: ViewPart, segments: Segments, skipped: Iterable[str] = ()) -> bytearray:
+def encode_view(
+    key: bytes, documents: ViewPart, segments: Segments, skipped: Iterable[str] = (), old: View | None = None
+) -> bytearray:
     """Return the bytes of a view of all documents, with the masks for some segments.
 
-    skipped: messages about manifests that cannot be used.
+    skipped: messages about manifests that cannot be used. old: the view that parts were taken from; with it, little change takes
+    little time, and gives the same bytes.
     """
-    from array import array
+    patched = None
+    if old is not None:
+        from git_kb.index.patch import patch_order
 
-    from git_kb.index.build import little_endian
-
-    ids = documents.entry_ids()
-    order = array("I", sorted(range(len(ids)), key=ids.__getitem__))
-    live = set(ids)
-    masks, names, tokens, n_found = _masks(live, segments)
-    stats = STATS.pack(n_found, len(ids), len(documents.documents) // DOCUMENT.size, len(live) - n_found, *tokens)
+        patched = patch_order(documents, segments, old)
+    order, masks, n_entries = _order_and_masks(documents, segments) if patched is None else patched
+    names, stored, tokens, n_found = _encode_masks(masks)
+    n_documents, n_rows = len(documents.documents) // DOCUMENT.size, len(documents.rows) // ROW.size
     areas: list[tuple[str, bytes | bytearray]] = [
         ("key", key),
-        ("stats", stats),
+        ("stats", STATS.pack(n_found, n_rows, n_documents, n_entries - n_found, *tokens)),
         ("documents", documents.documents),
         ("rows", documents.rows),
-        ("order", little_endian(order)),
+        ("order", order),
         ("strings", documents.strings),
         ("languages", documents.language_lines()),
         ("skipped", "\0".join([message.replace("\0", " ") for message in skipped]).encode("utf-8", "surrogatepass")),
         ("masknames", names),
-        ("masks", masks),
+        ("masks", stored),
     ]
     return encode_pagefile(MAGIC, GENERATION, areas)
 
@@ -372,31 +407,47 @@ def _moved(records: bytes | bytearray, size: int, columns: dict[int, int]) -> by
     return little_endian(values)
 
 
-def _masks(live: set[bytes], segments: Segments) -> tuple[bytes, bytes, list[int], int]:
-    """Return (masks, mask directory, tokens per field of live entries, live entries that some segment holds)."""
+Masks = list["tuple[Segment, bytes | bytearray | None]"]
+
+
+def _order_and_masks(documents: ViewPart, segments: Segments) -> tuple[bytes, Masks, int]:
+    """Return (the area `order`, the mask of each segment, how many different entries there are)."""
+    from array import array
+
+    from git_kb.index.build import little_endian
+
+    ids = documents.entry_ids()
+    order = array("I", sorted(range(len(ids)), key=ids.__getitem__))
+    live = set(ids)
+    n_entries = len(live)
+    masks: Masks = []
+    # An entry that two segments hold (a merge was cut short) is live in the first alone, or it would count
+    # and rank twice.
+    for segment in segments:
+        ids = segment.entry_ids()
+        masks.append((segment, bytes(map(live.__contains__, ids))))
+        live.difference_update(ids)
+    return little_endian(order), masks, n_entries
+
+
+def _encode_masks(masks: Masks) -> tuple[bytes, bytes, list[int], int]:
+    """Return (mask directory, masks, tokens per field of live entries, how many these are). None is a mask of ones."""
     from itertools import compress
 
-    masks = bytearray()
+    stored = bytearray()
     lines = []
     tokens = [0, 0, 0]
     n_found = 0
-    # An entry that two segments hold (a merge was cut short) is live in the first alone, or it would count
-    # and rank twice.
-    left = set(live)
-    for segment in segments:
-        ids = segment.entry_ids()
-        mask = bytes(map(left.__contains__, ids))
-        left.difference_update(ids)
-        n_here = mask.count(1)
+    for segment, mask in masks:
+        n_here = segment.n_entries if mask is None else mask.count(1)
         n_found += n_here
-        whole = n_here == len(mask)
+        whole = mask is None or n_here == len(mask)
         for field in range(3):
-            lengths = segment.lengths[field]
-            tokens[field] += segment.tokens[field] if whole else sum(compress(lengths, mask))
-        lines.append(f"{segment.name} {len(masks)} {0 if whole else len(mask)}\n")
-        if not whole:
-            masks += mask
-    return bytes(masks), "".join(lines).encode(), tokens, n_found
+            tokens[field] += segment.tokens[field] if whole else sum(compress(segment.lengths[field], mask or b""))
+        lines.append(f"{segment.name} {len(stored)} {0 if whole else segment.n_entries}\n")
+        if mask is not None and not whole:
+            stored += mask
+    return "".join(lines).encode(), bytes(stored), tokens, n_found
 
 
 def is_view_name(name: str) -> bool:

@@ -255,7 +255,9 @@ def _bring_up_to_date(
         part = join_parts(_parts(repo, documents, old, hooks, headings, skipped))
     else:
         part, skipped = old.part(0, old.n_documents), old.skipped
-    missing = segments.missing(part.entry_ids())
+    # Of what the old view had, nothing was missing from its segments.
+    known = old is not None and not old.n_missing and old.fits(segments)
+    missing = segments.missing(part.new_entry_ids() if known else part.entry_ids())
     extra: list[Segment] = []
     if missing:
         if not missing <= headings.keys():
@@ -264,7 +266,7 @@ def _bring_up_to_date(
         segments, extra = _index(repo, headings, segments, documents, hooks)
     del headings
     shown = Segments(segments.kb_dir, [*segments.segments, *extra], [])
-    data = encode_view(documents.key, part, shown, skipped)
+    data = encode_view(documents.key, part, shown, skipped, old)
     if extra:
         return shown, View.over(path, data)
     try:
