@@ -70,7 +70,7 @@ def test_a_small_change_is_patched():
     part = parts_of(shape, old_shape, old)
     patched = patch_order(part, segments, old)
     assert patched is not None
-    order, masks, n_entries = patched
+    _, masks, n_entries = patched
     assert n_entries == 120 - 4 + 2
     assert [mask is None or mask.count(0) for _, mask in masks] == [4, 0]
     assert encode_view(b"new", part, segments, (), old) == encode_view(b"new", part, segments)
