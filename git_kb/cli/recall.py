@@ -77,10 +77,10 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
 
 def find_subject(graph: Graph, name: str, env: Env) -> tuple[Subject, ViewDocument, ViewRow | None]:
-    """Return (what `name` means, its document, its section or None). Raises UnknownId, UnknownDocument, AmbiguousId."""
+    """Return (what `name` means, its document, its section or None). Raises NotFound, AmbiguousId."""
     from git_kb.errors import NotFound
     from git_kb.index.view import ViewDocument
-    from git_kb.output.show import resolve_id
+    from git_kb.output.show import AmbiguousId, UnknownId, resolve_id
     from git_kb.search.recall import Subject
 
     # Without a look at every document, which `resolve_id` takes.
@@ -89,8 +89,11 @@ def find_subject(graph: Graph, name: str, env: Env) -> tuple[Subject, ViewDocume
             return Subject(doc=known), graph.resolver.document(known), None
     try:
         found = resolve_id(graph.view, name)
-    except NotFound:
-        number, row = _by_path(graph, name, env)
+    except (NotFound, AmbiguousId) as e:
+        try:
+            number, row = _by_path(graph, name, env)
+        except UnknownId:
+            raise e from None
         if row is not None:
             return Subject(kbid=row.entry_id[:16]), graph.resolver.document(number), row
         return Subject(doc=number), graph.resolver.document(number), None
@@ -102,21 +105,19 @@ def find_subject(graph: Graph, name: str, env: Env) -> tuple[Subject, ViewDocume
 
 
 def _by_path(graph: Graph, name: str, env: Env) -> tuple[int, ViewRow | None]:
-    """Return (document, section) that a path as typed means, with a line or heading behind it. Raises UnknownId."""
-    from git_kb.output.show import UnknownId
+    """Return (document, section) that a path as typed means, with a line or heading behind it. Raises UnknownId, NoSuchHeading."""
+    from git_kb.cli.names import path_and_fragment
+    from git_kb.output.show import NoSuchHeading, UnknownId
 
     whole = _document_at(graph, name, env)
     if whole is not None:
         return whole, None
-    for mark in "#:":
-        path, found, rest = name.rpartition(mark) if mark == ":" else name.partition(mark)
-        number = _document_at(graph, path, env) if found and rest else None
-        if number is None:
-            continue
-        if mark == "#" or (rest.isdecimal() and len(rest) < 10):
-            row = graph.resolver.section_at(number, rest if mark == "#" else f"L{int(rest) or 1}")
-            if row is not None:
-                return number, row
+    for path, fragment in path_and_fragment(name):
+        if (number := _document_at(graph, path, env)) is not None:
+            row = graph.resolver.section_at(number, fragment)
+            if row is None:
+                raise NoSuchHeading(name)
+            return number, row
     raise UnknownId(name)
 
 

@@ -1,14 +1,14 @@
 """git kb show: print a section, a document or what a citation points to.
 
-Takes a kbid (4 or more characters), a docid, a source path, or a citation <docid>#c-xxxxxxxx. A document is
-shown with its sections. Of several ids, those that are known are shown in the order given; the others are named on
-standard error, and the exit status is 1 (128 when one is ambiguous or damaged). With --json, several ids give a list.
+Takes a kbid (4 or more characters), a docid, a source path, a citation <docid>#c-xxxxxxxx, a line <path>:<line> or
+a heading <path>#<heading>, as links name it. A document is shown with its sections. Of several ids, those that are
+known are shown in the order given; the others are named on standard error, and the exit status is 1 (128 when one
+is ambiguous or damaged). With --json, several ids give a list.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 
 from git_kb.cli.env import Env
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     add_view_arguments(parser)
     parser.add_argument("--json", action="store_true", help="one JSON document")
-    parser.add_argument("id", nargs="+", help="kbid, docid, source path or citation")
+    parser.add_argument("id", nargs="+", help="kbid, docid, source path, citation, <path>:<line> or <path>#<heading>")
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
@@ -72,19 +72,23 @@ def _look_up(view: View, state: StateName, names: list[str], env: Env) -> tuple[
 
 
 def _look_up_one(view: View, state: StateName, name: str, pool: Pool, env: Env) -> dict[str, object]:
+    from git_kb.cli.names import at_path
+    from git_kb.errors import NotFound
     from git_kb.index.view import ViewDocument
-    from git_kb.ingest.select import inside_path
-    from git_kb.model.source import source_of_path
-    from git_kb.output.show import UnknownId, resolve_id
+    from git_kb.output.show import AmbiguousId, NoSuchHeading, resolve_id
 
+    found: ViewDocument | list[Place] | None = None
     try:
         found = resolve_id(view, name)
-    except UnknownId:
-        inside = inside_path(env.place, name)
-        if inside is not None and os.path.lexists(os.path.join(env.cwd, name)):
-            found = resolve_id(view, source_of_path(inside))
-        elif not (found := _front_matter(name, state, env)):
-            raise
+    except (NotFound, AmbiguousId) as e:
+        why = e
+        try:
+            found = at_path(view, name, env)
+        except NoSuchHeading as no_heading:
+            why = no_heading
+        found = found or _front_matter(name, state, env)
+        if not found:
+            raise why from None
     return _document_data(view, found) if isinstance(found, ViewDocument) else _section_data(pool, found)
 
 

@@ -76,6 +76,7 @@ def reference_data(one: Shown, direction: str) -> dict[str, object]:
         "marker_type": edge.reference.kind,
         "context_snippet": one.context,
         "reference": edge.reference.target,
+        "destination": one.destination,
         "state": edge.target.state,
         "source": document.source,
         "line": one.line,
@@ -94,10 +95,10 @@ def _target(one: Shown, prefix: bytes) -> str:
     document, target = one.target_document, one.edge.target
     note = f" ({_STATES[target.state]})" if target.state in _STATES else ""
     if document is None:
-        return f"{visible_line(one.edge.reference.target)}{note}"
+        return f"{visible_line(one.destination)}{note}"
     place = shown_source(document.source, prefix)
     if target.row is None:
-        return f"{place}  {visible_line(document.title)}" + (f"{note}: {visible_line(one.edge.reference.target)}" if note else "")
+        return f"{place}  {visible_line(document.title)}" + (f"{note}: {visible_line(one.destination)}" if note else "")
     return f"{place}:{target.row.line}  {visible_line(_heading(target.row, document))}{note}"
 
 

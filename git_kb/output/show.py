@@ -24,11 +24,21 @@ class UnknownDocument(NotFound):
 class UnknownId(NotFound):
     """Nothing has that id."""
 
-    hint = "give a kbid (4 or more characters), a docid, a source path or a citation; 'git kb ls-sections' lists them"
+    hint = "give a kbid (4 or more characters), a docid, a source path, a citation, <path>:<line> or <path>#<heading>"
 
     def __init__(self, name: str):
         self.name = name
         super().__init__(f"nothing is called '{name}'")
+
+
+class NoSuchHeading(NotFound):
+    """A document has no such heading."""
+
+    hint = "'git kb show <path>' lists the sections of a document"
+
+    def __init__(self, name: str):
+        self.name = name
+        super().__init__(f"no section '{name}': its document has no such heading")
 
 
 class AmbiguousId(KbError):
@@ -58,15 +68,15 @@ class Place:
 def resolve_id(view: View, name: str) -> ViewDocument | list[Place]:
     """Return the document that `name` means, or the places of the one section it means.
 
-    Tried in order: citation, docid, source path, kbid, abbreviated docid. Raises UnknownId, AmbiguousId.
+    Tried in order: docid, source path, citation, kbid, abbreviated docid. Raises UnknownId, UnknownDocument, AmbiguousId.
     """
-    if "#" in name:
-        docid, _, chunk = name.rpartition("#")
-        return [_cited(view, docid, chunk, name)]
     documents = list(view.documents())
     for document in documents:
         if name in (document.docid, document.source, document.name):
             return document
+    if "#" in name:
+        docid, _, chunk = name.rpartition("#")
+        return [_cited(view, docid, chunk, name)]
     if is_kbid_prefix(name.lower()) and (places := _sections(view, name.lower())):
         return places
     fits = [d for d in documents if d.docid.startswith(name)] if len(name) >= 2 else []

@@ -35,7 +35,8 @@ class Edge:
 class Shown:
     """An edge with what is shown of it. line: 1-based in the source; target_document: None when it leads nowhere.
 
-    context: about CONTEXT characters around the reference, blanks folded; "" where the section cannot be had.
+    destination: what the reference says, of a label what its definition says. context: about CONTEXT characters around
+    the reference, blanks folded; "" where the section cannot be had.
     """
 
     edge: Edge
@@ -43,6 +44,7 @@ class Shown:
     line: int
     context: str
     target_document: ViewDocument | None
+    destination: str
 
 
 class Graph:
@@ -109,7 +111,8 @@ class Graph:
             target = self.resolver.document(edge.target.doc) if edge.target.doc >= 0 else None
             line = edge.row.line + edge.reference.line
             document = self.resolver.document(edge.row.doc)
-            shown.append(Shown(edge, document, line, context(text, edge.reference.start, edge.reference.end), target))
+            around = context(text, edge.reference.start, edge.reference.end)
+            shown.append(Shown(edge, document, line, around, target, self.resolver.destination(edge.row.doc, edge.reference)))
         return shown
 
 

@@ -80,11 +80,14 @@ class Resolver:
         if kind == WIKI:
             return self._wiki(doc, *wiki_parts(target))
         if kind == LABEL:
-            destination = self.definitions(doc).get(target)
-            return None if destination is None else self._link(doc, destination)
+            return self._link(doc, self.destination(doc, reference)) if target in self.definitions(doc) else None
         if kind in (DEFINITION, ANCHOR):
             return None
         return self._link(doc, target)
+
+    def destination(self, doc: int, reference: Reference) -> str:
+        """Return what a reference in document number `doc` says: its target, of a label that of the definition."""
+        return self.definitions(doc).get(reference.target, "") if reference.kind == LABEL else reference.target
 
     def definitions(self, doc: int) -> dict[str, str]:
         """Return label -> destination of the definitions in a document. The first of a label counts."""
@@ -224,6 +227,11 @@ class Resolver:
         if doc not in self._anchors:
             self._anchors[doc] = _Anchors(self.rows(doc), self.references_of)
         return self._anchors[doc].find(fragment)
+
+
+def section_named(rows: list[ViewRow], fragment: str) -> ViewRow | None:
+    """Return the section of a document that a heading or line (`L12`) names, `rows` being its sections; no look at references."""
+    return _Anchors(rows, lambda row: ()).find(fragment)
 
 
 class _Anchors:

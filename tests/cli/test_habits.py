@@ -111,3 +111,39 @@ def test_a_failure_worse_than_not_found_is_told_by_the_exit_status(kb):
     assert done.code == 128
     assert "document a.md" in done.out
     assert "'docs--b' is ambiguous" in done.err
+
+
+@pytest.fixture
+def marked(tmp_path):
+    """Paths with the marks that stand before a heading and a line."""
+    names = ["d/a#b.md", "d/a.md", "d/c.md:1.md", "d/c.md", "d/x#y#z.md"]
+    kb = Kb.create(tmp_path / "r", {name: f"# Top of {name}\n\nfirst\n\n## Sub\n\nsecond {name}\n" for name in names})
+    kb.ok("init")
+    kb.ok("ingest")
+    return kb
+
+
+@pytest.mark.parametrize("verb", ["show", "recall"])
+@pytest.mark.parametrize("cwd", [".", "d"])
+@pytest.mark.parametrize("path", ["d/a#b.md", "d/a.md", "d/c.md:1.md", "d/c.md", "d/x#y#z.md"])
+def test_a_place_as_search_and_links_write_it(marked, verb, cwd, path):
+    typed = path if cwd == "." else path.removeprefix("d/")
+
+    def said(name):
+        done = marked.run(verb, "--json", name, cwd=cwd)
+        data = json.loads(done.out or "{}")
+        return data.get("citation") or (data["places"][0]["citation"] if "places" in data else data.get("docid"))
+
+    rows = [r for r in map(json.loads, marked.ok("ls-sections", "--json").splitlines()) if r["source"] == path]
+    assert said(typed) == rows[0]["docid"]
+    assert said(f"{typed}:1") == said(f"{typed}:4") == rows[0]["citation"]
+    assert said(f"{typed}:5") == said(f"{typed}#sub") == said(f"{typed}#Sub") == rows[1]["citation"]
+    done = marked.run(verb, f"{typed}#nope", cwd=cwd)
+    assert (done.code, done.out) == (1, "")
+    assert f"no section '{typed}#nope'" in done.err
+
+
+def test_an_abbreviated_docid_stays_ambiguous(marked):
+    for verb in ("show", "recall"):
+        done = marked.run(verb, "d--")
+        assert (done.code, "'d--' is ambiguous" in done.err) == (128, True)
