@@ -513,9 +513,9 @@ def _make_again(repo: Repository, pool: Pool, lost: set[str], documents: Documen
 
     def origins() -> Iterator[Origin]:
         for m in documents.load_all(lambda message: None):
-            if not lost.isdisjoint(row.kbid for row in m.sections):
-                # What is stored but not searched, front matter, comes along.
-                yield m.source, m.blob, {row.kbid for row in m.sections if row.kbid in lost or not writer.has(row.kbid)}
+            # What is stored but not searched, front matter, comes along, also of documents that have nothing else.
+            if wanted := {row.kbid for row in m.sections if row.kbid in lost or not writer.has(row.kbid)}:
+                yield m.source, m.blob, wanted
 
     n_found = 0
     for objects in cut_again(repo, origins()):

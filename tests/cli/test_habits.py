@@ -147,3 +147,20 @@ def test_an_abbreviated_docid_stays_ambiguous(marked):
     for verb in ("show", "recall"):
         done = marked.run(verb, "d--")
         assert (done.code, "'d--' is ambiguous" in done.err) == (128, True)
+
+
+@pytest.mark.parametrize("bare", [True, False])
+def test_a_clone_without_the_pool_has_all_of_it_after_a_search(tmp_path, bare):
+    """Also documents that are front matter alone, and the second of two with the same section."""
+    texts = {"alone.md": "---\ntitle: Alone\n---\n", "a.md": "# A\n\nbee\n", "b.md": "---\ntitle: B\n---\n# A\n\nbee\n"}
+    kb = Kb.create(tmp_path / "r", texts)
+    kb.ok("init")
+    kb.ok("ingest")
+    kb.git("add", ".")
+    kb.git("commit", "-q", "-m", "knowledge base")
+    clone = Kb(tmp_path / "clone")
+    kb.git("clone", "-q", *(["--bare"] if bare else []), ".", str(clone.top))
+    assert clone.run("fsck").code == 1
+    clone.ok("search", "bee")
+    done = clone.run("fsck")
+    assert (done.code, done.out) == (0, "")
