@@ -29,11 +29,14 @@ def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.cli.parser import BadArguments
     from git_kb.store.pool import AmbiguousSection, Pool, UnknownSection
 
-    pool = Pool(env.repo)
-    if args.what in ("batch", "check"):
-        return _batch(pool, env, content=args.what == "batch")
-    if args.section is None:
+    batch = args.what in ("batch", "check")
+    if batch and args.section is not None:
+        raise BadArguments("with --batch and --batch-check, names come from standard input")
+    if not batch and args.section is None:
         raise BadArguments("name a section")
+    pool = Pool(env.repo)
+    if batch:
+        return _batch(pool, env, content=args.what == "batch")
     try:
         kbid = _resolve(pool, args.section)
         section = pool.read(kbid)
@@ -56,7 +59,9 @@ def _resolve(pool: object, name: str) -> str:
 
     assert isinstance(pool, Pool)
     if not is_kbid_prefix(name.lower()):
-        raise UnknownSection(name)
+        error = UnknownSection(name)
+        error.hint = "give a kbid, or its first 4 or more characters; 'git kb show' takes citations and paths"
+        raise error
     return pool.find(name.lower())
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from git_kb.cli.env import Env
-from git_kb.errors import KbError
+from git_kb.errors import KbError, NotFound
 
 if TYPE_CHECKING:
     from git_kb.index.segment import Segment
@@ -29,6 +29,14 @@ class UnknownSegment(KbError):
 
     exit_code = 1
     hint = "'git kb ls-segments' lists them"
+
+
+class NotInSegment(NotFound):
+    """The segment has no such term or entry."""
+
+    def __init__(self, message: str, hint: str):
+        self.hint = hint
+        super().__init__(message)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -128,7 +136,10 @@ def _postings(segment: Segment, term: str) -> Iterator[dict[str, object]]:
 
     postings = segment.postings(term)
     if postings is None:
-        raise UnknownSegment(f"no entry of '{segment.name}' holds the term '{term}'")
+        raise NotInSegment(
+            f"no entry of '{segment.name}' holds the term '{term}'",
+            "terms are stems: --terms lists them, 'git kb tokens' makes them",
+        )
     for ordinal in postings.ordinals:
         impact = postings.impact(ordinal)
         yield {"ordinal": ordinal, "kbid": kbid_text(segment.entry_id(ordinal)[:KBID_SIZE]), "impact": impact}
@@ -136,7 +147,7 @@ def _postings(segment: Segment, term: str) -> Iterator[dict[str, object]]:
 
 def _tokens(segment: Segment, ordinal: int) -> Iterator[dict[str, object]]:
     if not 0 <= ordinal < segment.n_entries:
-        raise UnknownSegment(f"'{segment.name}' has no entry {ordinal}: it has {segment.n_entries}")
+        raise NotInSegment(f"'{segment.name}' has no entry {ordinal}: it has {segment.n_entries}", "--entries lists them")
     terms = {code_point: term for term, code_point, _ in segment.all_terms()}
     for field, string in zip(("heading", "body", "code"), segment.token_strings(ordinal), strict=True):
         yield {"field": field, "terms": [terms.get(ord(char), "") for char in string]}

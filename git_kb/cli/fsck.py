@@ -41,8 +41,12 @@ def run(args: argparse.Namespace, env: Env) -> int:
         return 1 if findings else 0
     for finding in findings:
         env.out.write(visible_line(f"{finding.kind} {finding.entity}: {finding.detail}") + "\n")
-    found = f"{len(findings)} finding{'s' * (len(findings) != 1)}"
-    env.note(f"checked {counts.sections} sections, {counts.documents} documents, {counts.segments} segments: {found}")
+    checked = ", ".join(_number(n, what.removesuffix("s")) for what, n in asdict(counts).items())
+    env.note(f"checked {checked}: {_number(len(findings), 'finding')}")
     if any(f.kind in ("checksum_mismatch", "orphan_document") for f in findings):
         env.note("hint: 'git kb ingest -f' makes sections again from their sources")
     return 1 if findings else 0
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n} {what}{'s' * (n != 1)}"

@@ -46,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_jobs_argument(parser)
     parser.add_argument("-f", "--force", action="store_true", help="cut again what has not changed, and mend damaged sections")
     parser.add_argument("--prune", action="store_true", help="drop the manifests of sources that no longer exist")
-    parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="add a tag to each document (repeatable)")
+    parser.add_argument(
+        "--tag", action="append", default=[], type=_tag, metavar="TAG", help="add a tag to each document (repeatable)"
+    )
     parser.add_argument("--tier", choices=["S", "A", "B"], help="set the tier of each document")
     parser.add_argument("--title", help="title of the document (one source only)")
     parser.add_argument("--no-index", action="store_true", help="leave indexing to the next search")
@@ -58,6 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="the summary as one JSON object")
     parser.add_argument("--progress", action=argparse.BooleanOptionalAction, default=None, help="show progress on standard error")
+
+
+def _tag(text: str) -> str:
+    """Return a tag on one line. Raises argparse.ArgumentTypeError when there is nothing of it."""
+    if not (tag := " ".join(text.split())):
+        raise argparse.ArgumentTypeError("a tag needs at least one visible character")
+    return tag
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
@@ -140,7 +149,7 @@ def _index(summary: Summary, args: argparse.Namespace, env: Env, progress: Progr
 def _report_near(near: NearReport, args: argparse.Namespace, env: Env) -> None:
     from git_kb.output.near import near_line
 
-    more = "" if args.verbose else "; --verbose names them"
+    more = "" if args.verbose else "; 'git kb ingest --near-duplicates --verbose' names all there are"
     env.note(f"near-duplicates: {near.total} pair{'s' * (near.total != 1)} of sections{more}")
     for pair in near.pairs if args.verbose else near.pairs[:1]:
         env.note(f"  {near_line(pair, env.place.prefix)}")
@@ -163,6 +172,10 @@ def _report(summary: Summary, args: argparse.Namespace, env: Env) -> None:
         env.warn(f"source '{source}' is gone; 'git kb ingest --prune' drops its document")
     for source in summary.pruned:
         env.note(f"dropped {source}")
+    if not any((summary.new, summary.changed, summary.moved, summary.n_unchanged, summary.skipped, summary.gone, summary.pruned)):
+        env.note(
+            "no source is there: 'sources' in kb.config.json chooses from directories; what is named itself is taken all the same"
+        )
     would = "would be " if args.dry_run else ""
     parts = [
         f"{len(summary.new)} new",

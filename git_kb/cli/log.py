@@ -1,7 +1,7 @@
 """git kb log: list what happened to the knowledge base, newest first.
 
 Shows the commits of the section pool (ingests) and the commits on the branch that touch kb/. With a
-document, a source path or a page, only those about it. Goes through git's pager on a terminal.
+document, a source path or a page, only those about it. Goes through git's pager on a terminal. -<N> is -n N.
 """
 
 from __future__ import annotations
@@ -26,6 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--oneline", action="store_true", help="one line an operation")
     parser.add_argument("what", nargs="?", help="a docid, a source path, or a file below kb/")
+
+
+def prepare(arguments: list[str]) -> list[str]:
+    """Return the command line with `-n N` for `-N`, as git has it."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [f"-n{a[1:]}" if a[:1] == "-" and a[1:].isdecimal() and a.isascii() else a for a in arguments[:end]] + arguments[end:]
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
@@ -121,7 +127,8 @@ def _text(operation: object, oneline: bool) -> str:
         *(f"    source: {visible_line(s)}" for s in operation.sources[:10]),
     ]
     if len(operation.sources) > 10:
-        lines.append(f"    and {len(operation.sources) - 10} more")
+        # The subject has the number; a large ingest does not name them all.
+        lines.append("    and others")
     return "\n".join(lines) + "\n\n"
 
 

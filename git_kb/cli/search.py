@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offset", type=number, default=0, metavar="N", help="leave out the first N hits")
     parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="only documents with this tag (repeatable)")
     parser.add_argument("--type", default="", metavar="MIME", help="only sections of this type, or of types that begin so")
-    parser.add_argument("--path", default="", metavar="PATH", help="only sources at or below this path")
+    parser.add_argument("--path", default="", metavar="PATH", help="only sources at or below this path, which counts from here")
     parser.add_argument("--doc", default="", metavar="DOCID", help="only documents whose docid begins so")
     parser.add_argument(
         "--near", default="", metavar="ID", help="sections similar to this one (a kbid or citation), instead of words"
@@ -142,7 +142,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         if note := more_note(answer, args.offset if args.mode != "stats" else 0, n_shown):
             env.note(note)
         return 0
-    env.note(nothing_found(str(state), text or f"--near {args.near}", n_live, answer.total))
+    env.note(nothing_found(str(state), f"--near {args.near}" if args.near else text, n_live, answer.total))
     return 1
 
 

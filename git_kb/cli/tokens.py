@@ -23,12 +23,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.index.segment import FIELD_NAMES
-    from git_kb.model.section import canonical_text
+    from git_kb.model.section import canonical_text, normalise_mime
     from git_kb.output.terminal import visible
     from git_kb.text.fields import fields
     from git_kb.text.languages import rules_of
     from git_kb.text.words import word_terms, words
 
+    mime = normalise_mime(args.type)
     rules = rules_of(args.language)
     for name in args.file or ["-"]:
         if name == "-":
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         else:
             data = env.read_file(name)
         text = canonical_text(data.decode("utf-8", "replace"))
-        for field, part in zip(FIELD_NAMES, fields(args.type, text, args.heading), strict=True):
+        for field, part in zip(FIELD_NAMES, fields(mime, text, args.heading), strict=True):
             for word in words(part):
                 for term in word_terms(word, rules):
                     env.out.write(visible(f"{field}\t{word}\t{term}") + "\n")

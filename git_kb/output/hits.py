@@ -86,6 +86,8 @@ def nothing_found(state: str, query: str, n_searched: int, total: int = 0) -> st
     query = query if len(query) <= MAX_ECHO else query[:MAX_ECHO] + "…"
     if total:
         return f"no more hits in {state} for '{query}': there are {total}"
+    if not n_searched:
+        return f"nothing found for '{query}': there is no section in {state}; 'git kb ingest' brings documents in"
     return f"nothing found in {state} for '{query}' ({n_searched} section{'s' * (n_searched != 1)} searched)"
 
 

@@ -41,7 +41,7 @@ def kb_operations(
     """Yield operations, newest first. `path` restricts branch commits to one file below kb/, `source` pool
     commits to one source.
 
-    With one of the two, only what it restricts is looked at, unless both are given.
+    With one of the two, only what it restricts is looked at, unless both are given. Raises UnknownRevision.
     """
     streams = []
     if source is not None or path is None:
@@ -65,6 +65,7 @@ def _pool(repo: Repository, source: str | None, kbids: Iterable[str]) -> Iterato
 def _branch(repo: Repository, rev: str, path: str) -> Iterator[Operation]:
     if rev == "HEAD" and repo.read_ref("HEAD") is None:
         return
+    repo.resolve(rev)
     yield from _log(repo, ["--end-of-options", rev, "--", path], "branch")
 
 

@@ -19,5 +19,5 @@ class NoKnowledgeBase(KbError):
     def __init__(self, where: str, stored: bool = False):
         self.where = where
         if stored:
-            self.hint = "a knowledge base is part of a commit once kb/ is committed; without --at the work tree is read"
+            self.hint = "a knowledge base is part of a commit once kb/ is committed, and staged once 'git add kb' has been run"
         super().__init__(f"no knowledge base in {where} ('{CATALOG}' is missing)")

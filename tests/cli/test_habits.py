@@ -164,3 +164,78 @@ def test_a_clone_without_the_pool_has_all_of_it_after_a_search(tmp_path, bare):
     clone.ok("search", "bee")
     done = clone.run("fsck")
     assert (done.code, done.out) == (0, "")
+
+
+def test_nothing_found_repeats_the_query(kb):
+    for query in ("", "  ", "nosuchword"):
+        assert f"nothing found in the work tree for '{query}' (" in kb.run("search", query).err
+    row = json.loads(kb.ok("ls-sections", "--json", "docs/b.md"))
+    assert f"for '--near {row['kbid']}'" in kb.run("search", "--path", "docs", "--near", row["kbid"]).err
+
+
+def test_an_empty_knowledge_base_says_how_to_fill_it(tmp_path):
+    kb = Kb.create(tmp_path / "r", {"a.md": "# A\n"})
+    kb.ok("init")
+    done = kb.run("search", "a")
+    assert done.code == 1
+    assert "'git kb ingest' brings documents in" in done.err
+
+
+def test_a_directory_that_gives_no_source_is_spoken_of(kb):
+    kb.write("pictures/a.png", b"\x89PNG\r\n")
+    for more in ([], ["--dry-run"]):
+        assert "no source is there" in kb.run("ingest", "pictures", *more).err
+    assert "no source is there" not in kb.run("ingest").err
+    assert "no source is there" not in kb.run("ingest", "pictures/a.png").err
+    assert kb.run("ingest", "-q", "pictures").err == ""
+
+
+@pytest.mark.parametrize("tag", ["", " ", "\t\n"])
+def test_a_tag_has_something_to_see(kb, tag):
+    assert kb.run("ingest", "--tag", tag, "a.md").code == 129
+    kb.ok("ingest", "--tag", f"{tag}how {tag}to", "a.md")
+    assert json.loads(kb.ok("ls-documents", "--json").splitlines()[0])["tags"] == ["how to", "rust"]
+
+
+def test_log_takes_a_number_as_git_log_does(kb):
+    kb.write("c.md", "# C\n")
+    kb.ok("ingest")
+    assert len(kb.ok("log", "--oneline").splitlines()) == 2
+    assert len(kb.ok("log", "-1", "--oneline").splitlines()) == 1
+    assert len(kb.ok("log", "--oneline", "-1", "a.md").splitlines()) == 1
+    assert kb.run("log", "--", "-1").err == "no operation on '-1'\n"
+    assert kb.run("log", "-1x").code == 129
+
+
+def test_log_does_not_count_what_an_ingest_does_not_name(tmp_path):
+    kb = Kb.create(tmp_path / "r", {f"{n:03}.md": f"# Page {n}\n" for n in range(70)})
+    kb.ok("init")
+    kb.ok("ingest", "-j", "1")
+    assert kb.ok("log").endswith("    source: 009.md\n    and others\n\n")
+
+
+def test_a_revision_that_does_not_exist_is_told_alike(kb):
+    for verb in (["log"], ["search", "x"], ["show", "a.md"], ["status"], ["ls-documents"], ["recall", "a.md"], ["query", "x"]):
+        done = kb.run(*verb, "--at", "nope")
+        assert (done.code, done.err) == (128, "fatal: unknown revision 'nope'\n"), verb
+
+
+def test_a_batch_takes_no_names_from_the_command_line(kb):
+    for option in ("--batch", "--batch-check"):
+        done = kb.run("cat-section", option, "aaaa", stdin=b"")
+        assert done.code == 129
+        assert "standard input" in done.err
+
+
+def test_cat_section_tells_a_citation_from_a_kbid(kb):
+    for name in ("docs--b.md#c-00000000", "docs/b.md", "abc"):
+        done = kb.run("cat-section", "-p", name)
+        assert done.code == 1
+        assert "'git kb show' takes citations and paths" in done.err
+    assert "ingest -f" in kb.run("cat-section", "-p", "aaaa").err
+
+
+def test_a_mime_type_is_checked_wherever_one_is_given(kb):
+    for verb in (["tokens", "a.md"], ["hash-section", "a.md"]):
+        assert "'text' is not a MIME type" in kb.run(*verb, "-t", "text").err
+        assert kb.run(*verb, "-t", "Text/Markdown; charset=utf-8").out == kb.ok(*verb)

@@ -38,7 +38,7 @@ def test_near_duplicates_in_words(kb):
     kb.write("docs/swarm.md", f"# Swarms\n\n{TEXT}\n")
     kb.write("docs/other.md", f"# Leaving\n\n{TEXT.replace('May', 'June')}\n")
     done = kb.run("ingest")
-    assert "near-duplicates: 1 pair of sections" in done.err
+    assert "near-duplicates: 1 pair of sections; 'git kb ingest --near-duplicates --verbose' names all there are\n" in done.err
     assert "docs/other.md:1 Leaving" in done.err
     assert kb.run("ingest", "-q").err == ""
 

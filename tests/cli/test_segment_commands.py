@@ -107,3 +107,13 @@ def test_a_term_never_reaches_the_terminal_raw(tmp_path):
     kb.ok("ingest", "-q")
     out = kb.ok("dump-segment", "seg", "--terms")
     assert not any(c in out for c in "\u009b\u202e\x1b")
+
+
+def test_what_a_segment_lacks_is_not_looked_for_among_segments(kb):
+    assert_message(
+        kb.run("dump-segment", "seg-", "--postings", "nosuchword"), 1, "holds the term 'nosuchword'", "hint: terms are stems"
+    )
+    for ordinal in ("999", "-1"):
+        assert_message(
+            kb.run("dump-segment", "seg-", f"--tokens={ordinal}"), 1, f"no entry {ordinal}", "hint: --entries lists them"
+        )

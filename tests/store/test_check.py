@@ -52,7 +52,7 @@ def test_nothing_is_wrong(kb):
     assert findings(kb, StateName("HEAD")) == []
     assert findings(kb, StateName(cached=True)) == []
     done = kb.run("fsck")
-    assert (done.code, done.out, done.err) == (0, "", "checked 6 sections, 3 documents, 1 segments: 0 findings\n")
+    assert (done.code, done.out, done.err) == (0, "", "checked 6 sections, 3 documents, 1 segment: 0 findings\n")
 
 
 @pytest.mark.parametrize("data", [b"section text/plain 5\0Other", b"garbage", b"", b"section text/plain 99\0Short"])
