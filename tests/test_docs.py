@@ -2,9 +2,11 @@
 
 import ast
 import configparser
+import json
 import os
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 from kb import ROOT, Kb, git, in_process
@@ -244,3 +246,36 @@ def test_no_program_is_started_elsewhere():
 def test_no_path_of_a_machine_stands_in_a_file():
     for path in [*source_files(), *documents(), "README.md", "setup.cfg", "Makefile"]:
         assert not re.search(r"(?<![\w.])/(?:work|tmp/w|root|home)/", read(path)), path
+
+
+def test_documents_that_help_speaks_of_are_installed():
+    """A manual page is read where there is no repository of git-kb."""
+    installed = set()
+    for directory, patterns in setup_cfg()["options.data_files"].items():
+        for pattern in filter(None, (p.strip() for p in patterns.split(","))):
+            found = {str(p.relative_to(ROOT)) for p in Path(ROOT).glob(pattern)}
+            assert found, pattern
+            assert {os.path.normpath(f"share/doc/git-kb/{os.path.dirname(name)}") for name in found} == {directory}
+            installed |= found
+    spoken = {name for path in source_files() if "cli" in path for name in re.findall(r"docs/[\w-]+\.md", read(path))}
+    assert "docs/query-language.md" in spoken
+    assert spoken | set(documents()) | {"README.md"} <= installed
+
+
+def test_every_key_of_an_answer_is_described(tmp_path):
+    kb = Kb.create(
+        tmp_path / "r", {"a.md": "# Hive\n\nPaint the hive blue:\n\n```sh\npaint hive\n```\n", "b.md": "# Wax\n\nMelt wax.\n"}
+    )
+    kb.ok("init")
+    kb.ok("ingest")
+    table = read("docs/search-json.md").partition("## `query`")[2]
+
+    def keys(value):
+        if isinstance(value, dict):
+            return {*value, *(k for v in value.values() for k in keys(v))}
+        return {k for v in value for k in keys(v)} if isinstance(value, list) else set()
+
+    answer = json.loads(kb.run("query", "--json", "How do I paint the hive with wax and nosuchword?").out)
+    assert all(answer[k] for k in ("sentences", "code", "sources", "gaps", "explore"))
+    for key in keys(answer):
+        assert re.search(rf"`\.?{key}(\[\])?`", table), key

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from git_kb.cli.parser import number
 
     parser.add_argument("file", nargs="+", help="files to cut; '-' is standard input")
-    parser.add_argument("--name", help="cut as if the file had this name (for standard input)")
+    parser.add_argument("--name", help="cut as if the file had this name (standard input without it: plain text)")
     parser.add_argument("--target", type=number, default=4000, metavar="BYTES", help="a part closes here (default: 4000)")
     parser.add_argument(
         "--ceiling", type=number, default=8000, metavar="BYTES", help="and is never longer than this (default: 8000)"

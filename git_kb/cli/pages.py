@@ -23,7 +23,11 @@ EXIT_STATUS = (
 
 def suite() -> argparse.ArgumentParser:
     """Return the parser behind git-kb(1)."""
-    text = ["git kb turns any git repository into a searchable, citable knowledge base.", ""]
+    text = [
+        "git kb turns any git repository into a searchable, citable knowledge base. "
+        "README.md and docs/, which the pages speak of, are in share/doc/git-kb beside share/man.",
+        "",
+    ]
     # Without it, the synopsis would have each command as if it were an argument.
     usage = "git-kb [-C DIR] [--git-dir DIR] [--work-tree DIR] [--version] COMMAND [ARGS]"
     parser = argparse.ArgumentParser(prog="git-kb", usage=usage, description="\n".join(text), epilog=EXIT_STATUS)

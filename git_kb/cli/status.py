@@ -1,4 +1,8 @@
-"""git kb status: count what there is, and say what is stale, gone or not indexed."""
+"""git kb status: count what there is, and say what is stale, gone or not indexed.
+
+Sections are counted wherever they stand, without front matter, which 'git kb ls-sections' lists too. The pool has each
+once, those of other revisions included; the index has one entry for each section under each heading.
+"""
 
 from __future__ import annotations
 
