@@ -2,12 +2,14 @@
 
 Sections are counted wherever they stand, without front matter, which 'git kb ls-sections' lists too. The pool has each
 once, those of other revisions included; the index has one entry for each section under each heading.
+Of a directory in which nothing is ingested, only its name is listed; --json names all sources.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterable
 
 from git_kb.cli.env import Env
 
@@ -71,7 +73,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     for title, names, advice in (
         ("changed since they were ingested", stale, "git kb ingest"),
         ("gone", gone, "git kb ingest --prune"),
-        ("not ingested yet", new, "git kb ingest"),
+        ("not ingested yet", by_directory(new, (d.source for d in view.documents())), "git kb ingest"),
     ):
         if names:
             lines += ["", f"sources {title} (use '{advice}'):", *(f"\t{visible_line(n)}" for n in names[:MAX_NAMED])]
@@ -81,6 +83,19 @@ def run(args: argparse.Namespace, env: Env) -> int:
         lines.append("  every document is as its source is")
     env.out.write(visible("\n".join(lines)) + "\n")
     return 0
+
+
+def by_directory(new: list[str], known: Iterable[str]) -> list[str]:
+    """Return `new` sources with, in place of those below a directory that has no document, the directory and a slash.
+
+    known: the sources of all documents.
+    """
+    held = {source[:at] for source in known for at in _slashes(source)}
+    return list(dict.fromkeys(next((s[: at + 1] for at in _slashes(s) if s[:at] not in held), s) for s in new))
+
+
+def _slashes(source: str) -> list[int]:
+    return [at for at, char in enumerate(source) if char == "/"]
 
 
 def _size(directory: str) -> int:

@@ -65,6 +65,16 @@ def test_status_names_what_is_not_ingested_yet(kb):
     assert kb.json("status")["new"] == ["docs/new.md"]
 
 
+def test_status_names_a_directory_that_has_no_document_once(kb):
+    new = ["docs/c.md", "docs/deep/d.md", "docs/deep/er/e.md", "docsx/f.md", "g.md", "new/h.md", "new/i.md"]
+    for path in new:
+        kb.write(path, "# New\n")
+    kb.ok("ingest", "docs/deep/er")
+    listed = kb.ok("status").partition("not ingested yet (use 'git kb ingest'):\n")[2].splitlines()
+    assert listed[:-1] == ["\tdocs/c.md", "\tdocs/deep/d.md", "\tdocsx/", "\tg.md", "\tnew/"]
+    assert kb.json("status")["new"] == [path for path in new if path != "docs/deep/er/e.md"]
+
+
 def test_log_of_one_source_has_its_ingest_however_many_came_with_it(tmp_path):
     kb = Kb.create(tmp_path / "r", {f"{n:03}.md": f"# Page {n}\n" for n in range(70)})
     kb.ok("init")
