@@ -48,7 +48,8 @@ def run(args: argparse.Namespace, env: Env) -> int:
             out.write(_json(operation) if args.json else _text(operation, args.oneline))
             n_shown += 1
     if not n_shown and args.what:
-        env.note(f"no operation on '{args.what}'")
+        directory = os.path.isdir(os.path.join(env.cwd, args.what))
+        env.note(f"no operation on '{args.what}'" + (": it is a directory; name a source or a document" if directory else ""))
         return 1
     return 0
 

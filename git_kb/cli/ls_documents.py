@@ -1,7 +1,8 @@
 """git kb ls-documents: list the documents of a state, one a line.
 
 The default format is "docid TAB source". --format takes any of {docid} {title} {source} {blob} {type}
-{language} {tier} {tags} {sections}; -z ends records with NUL.
+{language} {tier} {tags} {sections}. For a TAB between them, let the shell write it: --format
+$'{docid}\\t{title}'. -z ends records with NUL.
 """
 
 from __future__ import annotations

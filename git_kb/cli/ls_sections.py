@@ -2,7 +2,8 @@
 
 The default format is "kbid TAB citation TAB source:line TAB heading". --format takes any of {kbid} {chunk}
 {citation} {docid} {source} {source_key} {heading} {type} {role} {part} {line} {last_line} {start} {end}
-{supersedes}; -z ends records with NUL.
+{supersedes}. For a TAB between them, let the shell write it: --format $'{kbid}\\t{line}'. -z ends records
+with NUL.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """git kb ls-segments: list the segments of the index, one a line.
 
 The default format is "segment TAB entries TAB terms TAB bytes". --format takes any of {segment} {entries} {terms}
-{bytes} {state}; -z ends records with NUL. The state is "ok", or what is wrong with the file; --verify checks every page
-of it, not only its head. Exit status 1 when a segment is damaged or missing.
+{bytes} {state}. For a TAB between them, let the shell write it: --format $'{segment}\\t{state}'. -z ends records with
+NUL. The state is "ok", or what is wrong with the file; --verify checks every page of it, not only its head. Exit
+status 1 when a segment is damaged or missing.
 """
 
 from __future__ import annotations

@@ -217,6 +217,12 @@ def test_log_takes_a_number_as_git_log_does(kb):
     assert kb.run("log", "-1x").code == 129
 
 
+def test_log_of_a_directory_says_what_to_name(kb):
+    for name in ("docs", ".", "docs/"):
+        done = kb.run("log", name)
+        assert (done.code, done.err) == (1, f"no operation on '{name}': it is a directory; name a source or a document\n")
+
+
 def test_log_does_not_count_what_an_ingest_does_not_name(tmp_path):
     kb = Kb.create(tmp_path / "r", {f"{n:03}.md": f"# Page {n}\n" for n in range(70)})
     kb.ok("init")
