@@ -44,7 +44,7 @@ MAX_LANES = 64
 MAX_COUNTED = 1000
 MAX_LISTED = 500
 # Entries looked at for a first threshold.
-N_SEEDS = 100
+N_SEEDS = 50
 # For more entries than this, a list is made dense to look them up.
 MIN_BY_DENSE = 500
 # What things cost, in microseconds, to choose the cheaper way: looking one entry up in a list, making a list dense, a lane, and
