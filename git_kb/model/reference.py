@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 # Changes whenever the references of some text change: what is cached of another generation is made again.
-GENERATION = 1
+GENERATION = 2
 
 # Content markers `$(kind: id)`.
 MARKERS = ("image", "code", "text", "document", "link", "doc-link")

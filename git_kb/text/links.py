@@ -8,7 +8,7 @@ are text.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from html import unescape
 
@@ -20,19 +20,24 @@ from git_kb.text.inline import link_label
 MAX_TARGET = 2000
 PROSE = ("text/plain", "text/x-rst", "text/html", "text/csv", "text/asciidoc", "text/org")
 
+# What stands in the angle brackets of a tag, as CommonMark has it: no blank line is in it, and nothing but attributes.
+_BLANKS = r"(?:[ \t]++(?:\n[ \t]*+)?+|\n[ \t]*+)"
+_QUOTED = r"\"(?:[^\"\n]|\n(?![ \t]*+\n)){0,1000}+\"|'(?:[^'\n]|\n(?![ \t]*+\n)){0,1000}+'"
+_VALUE = rf"{_BLANKS}?+={_BLANKS}?+(?:{_QUOTED}|[^\s\"'=<>`]{{1,1000}}+)"
+_INSIDE = rf"[A-Za-z][A-Za-z0-9-]*+(?:{_BLANKS}[A-Za-z_:][A-Za-z0-9_.:-]*+(?:{_VALUE})?+){{0,50}}+{_BLANKS}?+/?"
 # First what needs no look: text, escapes, code spans of one tick on one line, and marks that begin none of the tokens. Then one
 # token. A "simple" link has no brackets, escapes, code, tags or line ends in its text, nor what needs more care in its destination.
 _TOKEN = re.compile(
-    r"(?:[^\\`\[\]!$<]++|\\[\s\S]|(?<!`)`[^`\n]++`(?!`)|!(?!\[)|\$(?!\()|<(?![A-Za-z!]))*+(?P<at>)(?:"
+    r"(?:[^\\`\[\]!$<]++|\\[\s\S]|(?<!`)`[^`\n]++`(?!`)|!(?!\[)|\$(?!\()|<(?![A-Za-z!?]))*+(?P<at>)(?:"
     r"(?P<ticks>`+)"
     r"|(?P<image>!)?\[[^\\`\[\]!$<\n]*+\]\((?P<simple>[^\s()\\<&]{1,2000}+)\)"
     r"|!?\[\[(?P<wiki>[^\[\]\n]{1,500})\]\](?![(\[])"
     r"|(?P<open>!?\[)"
     r"|(?P<close>\])"
     r"|\$\((?P<marker>image|code|text|document|link|doc-link):(?P<value>[^()\n]{0,512})\)"
-    r"|<(?P<auto>https?://[^<>\s]{1,2000})>"
-    r"|(?P<comment><!--)"
-    r"|<(?P<tag>[A-Za-z][^<>]{0,1000})>"
+    r"|<(?P<auto>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^<>\s]{0,2000}+)>"
+    r"|(?P<raw><!--|<\?|<!\[CDATA\[|<![A-Za-z])"
+    rf"|<(?P<tag>{_INSIDE})>"
     r"|(?P<none>[\s\S]))"
 )
 _MARKER = re.compile(r"\$\((?P<marker>image|code|text|document|link|doc-link):(?P<value>[^()\n]{0,512})\)")
@@ -54,8 +59,14 @@ _DEFINITION = re.compile(
 )
 # `## Heading {#id}`, in the first lines, where a section has its heading.
 _HEADING_ID = re.compile(r"\A(?:[^\n]*\n)?[^\n]*?\{:?[ \t]*#([^\s{}]{1,200})[^{}\n]{0,200}\}[ \t]*(?:\n|\Z)")
-_HREF = re.compile(r"\A(?:a|img|iframe)\s[^<>]*?\b(?:href|src)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
-_NAME = re.compile(r"\s(?:id|name)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"([^\s\"'>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?+")
+_LINKING = ("a", "img", "iframe")
+# What HTML is not to be looked into, up to what ends it. Where it begins a line, blank lines are part of it.
+_RAW_ENDS = {"<!--": "-->", "<?": "?>", "<![CDATA[": "]]>"}
+_RAW_TAGS = ("pre", "script", "style", "textarea")
+_BLOCK_START = re.compile(r"(?: {0,3}(?:>|[-+*][ \t]|[0-9]{1,9}[.)][ \t]))*+ {0,3}\Z")
+_MAX_BLOCK_START = 40
+_FENCE_OR_COMMENT = re.compile(rf"(?:{FENCE_LINE.pattern}|^[ \t>]*+(<!--))", re.MULTILINE)
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _CONTROL, _CONTROL_BUT_TAB = re.compile(r"[\x00-\x1f\x7f]"), re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
@@ -104,10 +115,15 @@ def _tags(content: str) -> Iterator[Found]:
 
 def _tag(inner: str, start: int, end: int) -> Iterator[Found]:
     """Yield what an HTML tag refers to, and the names it gives. inner: what stands in its angle brackets."""
-    if (href := _HREF.search(inner)) and (target := unescape(href[1] or href[2] or href[3] or "")) and _followed(target):
-        yield start, end, HTML, target
-    for name in _NAME.finditer(inner):
-        if target := unescape(name[1] or name[2] or name[3] or ""):
+    first, *attributes = _ATTRIBUTE.finditer(inner)
+    linking = first[1].lower() in _LINKING
+    for m in attributes:
+        name, target = m[1].lower(), unescape(m[2] or m[3] or m[4] or "")
+        if linking and name in ("href", "src"):
+            linking = False
+            if _followed(target):
+                yield start, end, HTML, target
+        elif name in ("id", "name") and target:
             yield start, end, ANCHOR, target
 
 
@@ -126,10 +142,15 @@ def _prose(content: str) -> Iterator[tuple[int, int]]:
     if "```" not in content and "~~~" not in content:
         yield 0, len(content)
         return
-    fence, at = "", 0
-    for m in FENCE_LINE.finditer(content):
-        marks, rest = m.groups()
-        if fence:
+    fence, at, next_at = "", 0, 0
+    while m := _FENCE_OR_COMMENT.search(content, next_at):
+        marks, rest, comment = m.groups()
+        next_at = m.end()
+        if comment:
+            # A fence in a comment is none. A comment without an end is no comment here.
+            end = -1 if fence else content.find("-->", m.end() - 2)
+            next_at = max(end, next_at)
+        elif fence:
             if marks[0] == fence[0] and len(marks) >= len(fence) and not rest.strip():
                 fence, at = "", m.end()
         elif marks[0] == "~" or "`" not in rest:
@@ -144,7 +165,8 @@ def _outside_indented_code(content: str, found: list[Found]) -> list[Found]:
     if not any(content.startswith(("    ", "\t"), content.rfind("\n", 0, start) + 1) for start, *_ in found):
         return found
     code = [(b.start, b.end) for b in scan_blocks(content) if b.kind == "code"]
-    return [f for f in found if not any(start <= f[0] < end for start, end in code)]
+    starts = [start for start, _ in code]
+    return [f for f in found if not (n := bisect_right(starts, f[0])) or f[0] >= code[n - 1][1]]
 
 
 class _Scanner:
@@ -157,11 +179,13 @@ class _Scanner:
         self.blanks = [m.start() for m in _BLANK.finditer(content, start, end)] if "\n" in content else []
         self.n_blanks = 0
         self.ticks: dict[int, list[int]] | None = None
-        self.has_comment_end = True
-        self.definitions: dict[int, int] = {}
+        self.ends: dict[str, int] = {}
+        # Offset of each definition -> what is found there; those in code and comments are none.
+        self.definitions: dict[int, Found] = {}
+        self.labels: set[str] = set()
 
     def scan(self) -> list[Found]:
-        if "]:" in self.content:
+        if self.content.find("]:", self.start, self.end) >= 0:
             self._define()
         at = self.start
         while m := _TOKEN.match(self.content, at, self.end):
@@ -175,8 +199,9 @@ class _Scanner:
         for m in _DEFINITION.finditer(self.content, self.start, self.end):
             target = _plain(m["pointed"] if m["bare"] is None else m["bare"])
             if not m[1].startswith(("^", "!")) and _followed(target):
-                self.found.append((m.start(), m.end(), DEFINITION, f"{link_label(m[1])}\t{target}"))
-                self.definitions[m.start(1) - 1] = m.end()
+                label = link_label(m[1])
+                self.definitions[m.start(1) - 1] = (m.start(), m.end(), DEFINITION, f"{label}\t{target}")
+                self.labels.add(label)
 
     def _take(self, m: re.Match[str]) -> int:
         """Take one token; return where the next may begin."""
@@ -191,7 +216,8 @@ class _Scanner:
                 self.stack.clear()  # links hold no links
         elif kind == "open":
             if start in self.definitions:
-                return self.definitions[start]
+                self.found.append(self.definitions[start])
+                return self.definitions[start][1]
             self.stack.append((end, m["open"][0] == "!"))
         elif kind == "close":
             return self._close(start, end) if self.stack else end
@@ -201,11 +227,15 @@ class _Scanner:
         elif kind == "value":
             self.found.append((start, end, m["marker"], m["value"]))
         elif kind == "auto":
-            self.found.append((start, end, AUTOLINK, unescape(m["auto"])))
-        elif kind == "comment":
-            return self._after_comment(end)
+            if _followed(target := unescape(m["auto"])):
+                self.found.append((start, end, AUTOLINK, target))
+        elif kind == "raw":
+            return self._after_raw(_RAW_ENDS.get(m["raw"], ">"), start, end)
         elif kind == "tag":
             self.found += _tag(m["tag"], start, end)
+            name = next(_ATTRIBUTE.finditer(m["tag"]))[1]
+            if name.lower() in _RAW_TAGS and self._begins_block(start):
+                return self._after_raw(f"</{name}>", start, end)
         return end
 
     def _after_code(self, n: int, at: int) -> int:
@@ -216,13 +246,28 @@ class _Scanner:
                 self.ticks.setdefault(m.end() - m.start(), []).append(m.start())
         starts = self.ticks.get(n, [])
         i = bisect_left(starts, at)
-        stop = self.blanks[self.n_blanks] if self.n_blanks < len(self.blanks) else self.end
-        return starts[i] + n if i < len(starts) and starts[i] < stop else at
+        return starts[i] + n if i < len(starts) and starts[i] < self._paragraph_end() else at
 
-    def _after_comment(self, at: int) -> int:
-        end = self.content.find("-->", at, self.end) if self.has_comment_end else -1
-        self.has_comment_end = end >= 0
-        return end + 3 if end >= 0 else at
+    def _paragraph_end(self) -> int:
+        return self.blanks[self.n_blanks] if self.n_blanks < len(self.blanks) else self.end
+
+    def _after_raw(self, closing: str, start: int, at: int) -> int:
+        """Return the offset after what begins with `start` to `at` and ends with `closing`; where nothing does, it is text."""
+        # Of a comment, both ends may share their dashes.
+        least = at - 2 if closing == "-->" else at
+        found = self.ends.get(closing, -1)
+        if found < least:
+            found = self.content.find(closing, least, self.end)
+            found = self.ends[closing] = found if found >= 0 else self.end
+        if found < self._paragraph_end() or self._begins_block(start):
+            return min(found + len(closing), self.end)
+        return start + 1
+
+    def _begins_block(self, start: int) -> bool:
+        """Return whether HTML that begins here is a block: nothing but marks of quotes and lists is before it in its line."""
+        first = max(self.start, start - _MAX_BLOCK_START)
+        line = self.content.rfind("\n", first, start) + 1
+        return (line > 0 or first == 0) and _BLOCK_START.match(self.content, max(line, first), start) is not None
 
     def _close(self, at: int, end: int) -> int:
         """Take a `]`: with a destination it ends a link, with a label or alone it may do so."""
@@ -236,11 +281,18 @@ class _Scanner:
                 self.stack.clear()  # links hold no links
             return m.end()
         m = _REFERENCE.match(self.content, end, self.end) if self.content.startswith("[", end) else None
+        if m and m[1] and self._begins_link(m):
+            return end
         label = (m and m[1]) or self.content[inner:at]
         end = m.end() if m else end
         if len(label) < 1000 and not _NO_LABEL.match(label) and (label := link_label(label)):
             self.found.append((start, end, LABEL, label))
         return end
+
+    def _begins_link(self, m: re.Match[str]) -> bool:
+        """Return whether a label in brackets is rather the text of an inline link: `[text][another](destination)`."""
+        follows = self.content.startswith("(", m.end()) and _INLINE.match(self.content, m.end(), self.end)
+        return bool(follows) and link_label(m[1]) not in self.labels
 
 
 def _plain(destination: str | None) -> str:

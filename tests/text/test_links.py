@@ -117,6 +117,11 @@ def test_each_kind(text, kind, target):
         "[a](javascript:b)",
         "[ ] task",
         "- [x] task",
+        "<pre class=k>\n[a](b.md)\n\n[c](d.md)\n</pre>",
+        "<!--\n[a]: b.md\n\n[c](d.md)\n```\n[e](f.md)\n```\n[g](h.md)\n-->",
+        "- <!-- [a](b.md)\n\n  [c](d.md) -->",
+        "a <!--> <!---> b <? [a](b.md) ?> <![CDATA[ [a](b.md) ]]> <!D [a](b.md)>",
+        "<ftp://[a](b.md)>",
         "[^1] and\n\n[^1]: note",
         "> [!NOTE]\n> text",
         "`$(code: abcd)`",
@@ -140,7 +145,12 @@ def test_other_prose_has_markers_and_html_has_tags():
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 20_000, "[a](" * 8000, "`" + "a`` " * 8000, "<!--" * 8000, "[a]: " * 8000, "<a " * 8000, "{#" * 8000]
+    "text",
+    [
+        *("[" * 20_000, "[a](" * 8000, "`" + "a`` " * 8000, "<!--" * 8000, "[a]: " * 8000, "<a " * 8000, "{#" * 8000),
+        *("[" + "~~~\n" * 100_000, "```\n[a](b)\n" * 50_000, "    [x](y)\n\na\n\n" * 20_000, "x <!--\n\n" * 50_000 + "-->"),
+        *("<a x='<b y=\"' " * 8000, "<a" + ' x="<a y="' * 8000, "<pre>" * 20_000, "<!--\n```\n" * 20_000, "x <![CDATA[" * 20_000),
+    ],
 )
 def test_hostile_text_takes_time_in_proportion(text):
     from time import process_time
@@ -161,3 +171,49 @@ def test_labels_and_anchors_are_told_apart():
     assert targets(text, LABEL) == ["L", "L"]
     assert targets(text, ANCHOR) == ["id"]
     assert targets(text, DEFINITION) == ["L\tx.md"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x <y [a](b.md) z>",
+        'the range "<k-160"\n\n[a](b.md)\n\nends > here',
+        "<a href='c\n\n[a](b.md)'>",
+        "x <!-- y\n\n[a](b.md) -->",
+        "x <!-- [a](b.md)",
+        "<!--> [a](b.md) -->",
+        "x <? [a](b.md)",
+        "x <![CDATA[ [a](b.md)",
+        "    <!--\n\n[a](b.md)",
+        "```\n<!--\n```\n[a](b.md)\n\n-->",
+        "<!--\n```\n-->\n[a](b.md)",
+        "[t][a](b.md)",
+        "x <pre>[a](b.md)</pre>",
+        "<pre>\nx\n</pre>\n[a](b.md)",
+        '<y z="1 > 0" [a](b.md)>',
+    ],
+)
+def test_what_looks_like_html_or_a_label_hides_no_link(text):
+    assert targets(text) == ["b.md"]
+
+
+def test_a_label_of_this_section_comes_before_a_link():
+    assert targets("[t][l](not this)\n\n[l]: x.md", LABEL, "markdown") == ["L"]
+    assert targets("[t][l](b.md)\n\n[l]: x.md", LABEL, "markdown") == ["L"]
+    assert targets("[l][](b.md)", LABEL, "markdown") == ["L"]
+
+
+@pytest.mark.parametrize(
+    ("tag", "found"),
+    [
+        ("<a title='a > b' href=c.md>", [("html", "c.md")]),
+        ("<a title='see href=x.md' href='c.md'>", [("html", "c.md")]),
+        ("<a\n  href='c.md'\n  id='d'>", [("html", "c.md"), ("anchor", "d")]),
+        ("<A HREF=c.md NAME=d/>", [("html", "c.md"), ("anchor", "d/")]),
+        ("<a data-href='x.md' data-id='y'>", []),
+        ("<img src='mailto:x' srcset='y.png'>", []),
+        ("<HTTPS://E.ORG/x>", [("autolink", "HTTPS://E.ORG/x")]),
+    ],
+)
+def test_tags_are_read_by_attribute(tag, found):
+    assert {(r.kind, r.target) for r in find_references("text/markdown", "x " + tag)} == set(found)
