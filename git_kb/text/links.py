@@ -273,15 +273,16 @@ class _Scanner:
         """Take a `]`: with a destination it ends a link, with a label or alone it may do so."""
         inner, image = self.stack.pop()
         start = inner - 1 - image
-        if m := _INLINE.match(self.content, end, self.end) if self.content.startswith("(", end) else None:
+        stop = self._paragraph_end()
+        if m := _INLINE.match(self.content, end, stop) if self.content.startswith("(", end) else None:
             target = _plain(m["pointed"] if m["bare"] is None else m["bare"])
             if _followed(target):
                 self.found.append((start, m.end(), PICTURE if image else MARKDOWN, target))
             if not image:
                 self.stack.clear()  # links hold no links
             return m.end()
-        m = _REFERENCE.match(self.content, end, self.end) if self.content.startswith("[", end) else None
-        if m and m[1] and self._begins_link(m):
+        m = _REFERENCE.match(self.content, end, stop) if self.content.startswith("[", end) else None
+        if m and m[1] and self._begins_link(m, stop):
             return end
         label = (m and m[1]) or self.content[inner:at]
         end = m.end() if m else end
@@ -289,9 +290,9 @@ class _Scanner:
             self.found.append((start, end, LABEL, label))
         return end
 
-    def _begins_link(self, m: re.Match[str]) -> bool:
+    def _begins_link(self, m: re.Match[str], stop: int) -> bool:
         """Return whether a label in brackets is rather the text of an inline link: `[text][another](destination)`."""
-        follows = self.content.startswith("(", m.end()) and _INLINE.match(self.content, m.end(), self.end)
+        follows = self.content.startswith("(", m.end()) and _INLINE.match(self.content, m.end(), stop)
         return bool(follows) and link_label(m[1]) not in self.labels
 
 
