@@ -149,7 +149,10 @@ class WriterLock:
             return False
         token = secrets.token_hex(8)
         try:
-            os.write(fd, json.dumps(self._description(token)).encode() + b"\n")
+            left = json.dumps(self._description(token)).encode() + b"\n"
+            # On a full disk a write takes a part first, and only the next one fails.
+            while left:
+                left = left[os.write(fd, left) :]
             moment = self._now()
             os.utime(self.path, (moment, moment))
         except BaseException:

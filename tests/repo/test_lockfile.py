@@ -202,6 +202,24 @@ def test_a_lock_that_makes_no_sense_is_respected_until_it_is_old(path, content):
     WriterLock(path, "gc", now=lambda: time.time() + 301).acquire()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits of that kind there")
+@pytest.mark.parametrize("limit", [0, 1, 100])
+def test_a_full_disk_leaves_no_lock(path, limit):
+    program = f"""if True:
+        import resource
+        from git_kb.repo.lockfile import CannotWrite, WriterLock
+        resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+        try:
+            WriterLock({path!r}, "test").acquire()
+        except CannotWrite as e:
+            print(e)
+    """
+    environ = {**os.environ, "PYTHONPATH": ROOT}
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"cannot write '{path}': ")
+    assert not os.path.exists(path)
+
+
 def test_an_empty_lock_is_what_a_crash_left(path):
     os.mkdir(os.path.dirname(path))
     with open(path, "wb"):
