@@ -222,8 +222,7 @@ class BaseRepository(ABC):
     def _read_with_git(self, oid: str) -> tuple[str, bytes]:
         """Ask git for an object: it fetches what a partial clone left out. Raises MissingObject, DamagedObject."""
         if self._cat_file is None:
-            # Neither body knows refs/replace, so an id always means the object that has it.
-            self._cat_file = CatFile.at(self.place, {"GIT_NO_REPLACE_OBJECTS": "1"})
+            self._cat_file = CatFile.at(self.place)
         why = ""
         try:
             _, kind, data = self._cat_file.read(oid.encode())

@@ -114,10 +114,12 @@ class Place:
     def git_env(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the environment that makes git use this repository, whatever the current directory. `extra` goes on top.
 
-        GIT_OPTIONAL_LOCKS=0: a reader must not take `index.lock` under a user's command.
+        GIT_OPTIONAL_LOCKS=0: a reader must not take `index.lock` under a user's command. GIT_NO_REPLACE_OBJECTS=1: an id means
+        the object that has it, as in libgit2 and dulwich, which know no `refs/replace`; manifests go to who has none of those.
         """
         env = dict(os.environ if self.env is None else self.env)
         env["GIT_OPTIONAL_LOCKS"] = "0"
+        env["GIT_NO_REPLACE_OBJECTS"] = "1"
         env["GIT_DIR"] = self.git_dir
         if self.work_tree is None:
             env.pop("GIT_WORK_TREE", None)

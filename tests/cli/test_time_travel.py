@@ -362,3 +362,40 @@ def test_a_revision_without_a_name_is_none(kb):
 def test_bytes_that_are_no_text_keep_json_whole(kb):
     done = process(kb.top, "search", "--json", b"\xff hive")
     assert json.loads(done.out.encode())["query"].endswith(" hive")
+
+
+REPLACED = ["HEAD:notes.txt", "HEAD:kb/documents/notes.txt.toml", "HEAD~1", "HEAD~1^{tree}", "section"]
+
+
+@pytest.mark.parametrize("backend", ["pygit2", "dulwich"])
+@pytest.mark.parametrize("name", REPLACED)
+def test_an_id_means_the_object_that_has_it_whatever_git_replace_says(kb, name, backend):
+    kb.write("notes.txt", "The queen is marked.\n")
+    kb.ok("ingest", "-q")
+    kb.commit("a queen")
+    if name == "section":
+        name = kb.git("ls-tree", "-r", "--format=%(objectname)", "refs/kb/sections").split("\n")[0]
+    commands = [
+        *(
+            ["search", "queen swarm hive"],
+            ["search", "--at", "HEAD~1", "queen swarm hive"],
+            ["search", "--since", "HEAD~1", "queen"],
+        ),
+        *(["ls-sections", "--at", "HEAD"], ["ls-sections", "--at", "HEAD~1"], ["log"], ["log", "notes.txt"], ["show", "notes.txt"]),
+        *(["recall", "docs/guide.md"], ["search", "after:2001-01-01 queen"], ["query", "queen"], ["search", "swarm."], ["fsck"]),
+    ]
+
+    def answers():
+        kb.ok("ingest", "-q", "-f", GIT_KB_BACKEND=backend)
+        return kb.manifests(), [kb.run(*command, GIT_KB_BACKEND=backend).out for command in commands]
+
+    before = answers()
+    kind = kb.git("cat-file", "-t", name)
+    other = {"blob": "notes.txt", "tree": "HEAD^{tree}", "commit": "HEAD"}[kind]
+    if kind == "blob":
+        kb.write("other", "Something else.\n")
+        other = kb.git("hash-object", "-w", "other")
+        os.unlink(kb.path("other"))
+    kb.git("replace", name, other)
+    shutil.rmtree(kb.path(".git/kb"))
+    assert answers() == before
