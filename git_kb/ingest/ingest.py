@@ -100,7 +100,7 @@ def ingest(
                 summary.skipped.append((source.path, cut))
                 continue
             old, moved_from = source.old, ""
-            if old is None and (match := gone.match(source, cut)) is not None:
+            if old is None and not source.damaged and (match := gone.match(source, cut)) is not None:
                 old, moved_from = match, match.source
             writer.add(source, cut, _head(source, cut, old, moved_from, options, config.language), old)
         writer.finish(gone)
@@ -239,9 +239,9 @@ class _Writer:
         summary.n_bytes += cut.n_bytes
         moved = None
         changed = True
-        if old is None:
+        if old is None or source.damaged:
             text = render_head(head) + cut.rows_text
-            summary.new.append(source.path)
+            (summary.changed if source.damaged else summary.new).append(source.path)
         else:
             manifest = replace(head, sections=_superseding(cut.rows, old, head.source))
             text = render_manifest(manifest)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from git_kb.errors import KbError
+from git_kb.errors import KbError, NewerFormat
 from git_kb.ingest.patterns import compile_patterns
 from git_kb.model.document import Manifest, docid_of_path
 from git_kb.model.source import path_of_source
@@ -18,9 +18,10 @@ from git_kb.repo.discover import Place
 from git_kb.repo.regular import read_regular
 from git_kb.repo.worktree import SourceFile, check_ignored, hash_files, list_sources
 from git_kb.store.config import Config
-from git_kb.store.documents import Documents, Warn
-from git_kb.store.manifest import SUFFIX, read_origin
+from git_kb.store.documents import Documents, Warn, decode_manifest
+from git_kb.store.manifest import SUFFIX, DamagedManifest, parse_manifest, read_origin, salvage_manifest
 from git_kb.store.root import RAW
+from git_kb.store.viewfile import indexed_stamps
 
 
 class NoSuchSource(KbError):
@@ -35,11 +36,15 @@ class NoSuchSource(KbError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file to cut. `blob`: its blob id now. `old`: its manifest, when it has one."""
+    """One file to cut. `blob`: its blob id now. `old`: its manifest, when it has one.
+
+    `damaged`: it has one that cannot be used; then `old` has no sections, and is None where not even its head can be read.
+    """
 
     file: SourceFile
     blob: str
     old: Manifest | None
+    damaged: bool = False
 
     @property
     def path(self) -> bytes:
@@ -77,9 +82,10 @@ def select_sources(
     """Return what ingesting `paths` (as typed, relative to the current directory) has to do.
 
     A directory takes what git does not ignore, as far as the configuration includes it or it has a manifest already; a file
-    named on the command line is taken whatever the patterns say. `force` cuts again what has not changed. Raises NoSuchSource.
+    named on the command line is taken whatever the patterns say. `force` cuts again what has not changed. What has a damaged
+    manifest is cut again too; one of a later format is left alone. Raises NoSuchSource.
     """
-    known = _Known(documents, warn)
+    known = _Known(documents, warn, indexed_stamps(place))
     files, skipped = _list_files(place, paths, config, known.has)
     selection = Selection(skipped=skipped)
     by_docid: dict[str, bytes] = {}
@@ -98,8 +104,12 @@ def select_sources(
             continue
         if not force and known.blob(docid) == blob:
             selection.n_unchanged += 1
+            continue
+        old, damaged = known.manifest(docid)
+        if (newer := known.newer.get(docid + SUFFIX)) is not None:
+            selection.skipped.append((file.path, f"its manifest has format {newer.version}; {newer.hint}"))
         else:
-            selection.work.append(Source(file, blob, known.manifest(docid)))
+            selection.work.append(Source(file, blob, old, damaged))
     selection.gone = _vanished(place, paths, documents, known, {f.path for f in files})
     return selection
 
@@ -213,31 +223,46 @@ def inside_path(place: Place, typed: str) -> bytes | None:
 
 
 class _Known:
-    """What the manifests say, read as needed: heads for all sources, whole manifests for those that changed."""
+    """What the manifests say, read as needed: heads of those that are known to be sound, the others whole.
 
-    def __init__(self, documents: Documents, warn: Warn):
-        self.documents, self.warn = documents, warn
-        self._whole: dict[str, Manifest | None] = {}
+    indexed: file name -> stamp of those that the index was made of, which were read whole then. newer: those of a later format.
+    """
+
+    def __init__(self, documents: Documents, warn: Warn, indexed: dict[str, bytes]):
+        self.documents, self.warn, self.indexed = documents, warn, indexed
+        self.newer: dict[str, NewerFormat] = {}
+        self._whole: dict[str, tuple[Manifest | None, bool]] = {}
 
     def has(self, path: bytes) -> bool:
         """Return whether there is a document of this source."""
-        return path_of_source(self.source(docid_of_path(path) + SUFFIX)) == path
+        name = docid_of_path(path) + SUFFIX
+        if name not in self.documents.stamps:
+            return False
+        origin = self._origin(name)
+        # What cannot be read stands where the manifest of this source belongs.
+        return origin is None or path_of_source(origin[0]) == path
 
     def blob(self, docid: str) -> str | None:
-        origin = self._origin(docid + SUFFIX)
-        return origin[1] if origin else None
+        """Return the blob that a manifest was made of, None when there is none or it cannot be used."""
+        name = docid + SUFFIX
+        origin = self._origin(name)
+        if origin is None or (not self._is_sound(name) and self.manifest(docid)[1]):
+            return None
+        return origin[1]
 
     def source(self, name: str) -> str:
         origin = self._origin(name)
         return origin[0] if origin else ""
 
-    def manifest(self, docid: str) -> Manifest | None:
-        """Return a whole manifest, None when there is none or it is damaged; the warning comes once."""
+    def manifest(self, docid: str) -> tuple[Manifest | None, bool]:
+        """Return (a whole manifest, None without one; is it damaged?), as `Source` has them. The warning comes once."""
         name = docid + SUFFIX
         if name not in self._whole:
-            known = name in self.documents.stamps
-            self._whole[name] = next(self.documents.load([name], self.warn), None) if known else None
+            self._whole[name] = self._read_whole(name) if name in self.documents.stamps else (None, False)
         return self._whole[name]
+
+    def _is_sound(self, name: str) -> bool:
+        return name in self.indexed and self.indexed[name] == self.documents.stamps[name]
 
     def _origin(self, name: str) -> tuple[str, str] | None:
         """Return (source, blob): by a look at the head of the manifest, or, where that does not tell, from the whole of it."""
@@ -246,8 +271,22 @@ class _Known:
         for _, data in self.documents.read([name]):
             if (origin := read_origin(data)) is not None:
                 return origin
-        manifest = self.manifest(name.removesuffix(SUFFIX))
+        manifest, _ = self.manifest(name.removesuffix(SUFFIX))
         return (manifest.source, manifest.blob) if manifest else None
+
+    def _read_whole(self, name: str) -> tuple[Manifest | None, bool]:
+        for _, data in self.documents.read([name]):
+            text = ""
+            try:
+                text = decode_manifest(data, name)
+                return parse_manifest(text, name), False
+            except NewerFormat as e:
+                self.newer[name] = e
+                return None, False
+            except DamagedManifest as e:
+                self.warn(str(e))
+                return salvage_manifest(text, name), True
+        return None, False
 
 
 def _vanished(place: Place, paths: list[str], documents: Documents, known: _Known, listed: set[bytes]) -> list[Manifest]:
@@ -267,7 +306,8 @@ def _vanished(place: Place, paths: list[str], documents: Documents, known: _Know
         if path is None or path in listed or path.startswith(raw):
             continue
         if any(not s or path == s or path.startswith(s + b"/") for s in scopes) and _is_gone(place, path):
-            gone += documents.load([name], known.warn)
+            manifest, _ = known.manifest(name.removesuffix(SUFFIX))
+            gone += [manifest] if manifest is not None else []
     return gone
 
 

@@ -163,6 +163,19 @@ def parse_manifest(text: str, name: str) -> Manifest:
     return manifest
 
 
+def salvage_manifest(text: str, name: str) -> Manifest | None:
+    """Return what the head of a damaged manifest says, without sections; None when that is damaged or not canonical."""
+    try:
+        head = read_head(text)
+        if head is None:
+            return None
+        manifest = _make(head, ())
+        _check(manifest, name, True)
+    except (_WrongField, DamagedManifest, NewerFormat):
+        return None
+    return manifest
+
+
 def read_head(text: str) -> dict[str, Any] | None:
     """Return the document keys of a canonical manifest without looking at its rows; None when it is not canonical."""
     head = text.partition("\n[[sections]]\n")[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from git_kb.errors import NewerFormat
 from git_kb.index.pagefile import DamagedSegment, OtherFeature
 from git_kb.index.segments import Segments
 from git_kb.index.view import VIEWS, View
@@ -21,6 +22,20 @@ if TYPE_CHECKING:
 def worktree_view_name(place: Place, cached: bool = False) -> str:
     """Return the file name of the view of this work tree, or of its index."""
     return f"{'index' if cached else 'worktree'}{'-' + place.worktree_id if place.worktree_id else ''}.kbv"
+
+
+def indexed_stamps(place: Place) -> dict[str, bytes]:
+    """Return file name -> stamp of the manifests that the view of the work tree was made of, all of them sound."""
+    try:
+        view = View(os.path.join(place.kb_dir, VIEWS, worktree_view_name(place)))
+    except (OSError, DamagedSegment, OtherFeature, NewerFormat):
+        return {}
+    try:
+        return {name: bytes(stamp) for name, stamp, _ in view.stamps()}
+    except DamagedSegment:
+        return {}
+    finally:
+        view.close()
 
 
 def current_view(place: Place, tree: str | None = None) -> tuple[View, Segments] | None:

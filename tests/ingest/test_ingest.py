@@ -443,3 +443,89 @@ def test_many_ingests_and_searches_at_once(tmp_path):
     assert len(kb.documents()) == 20
     assert kb.json("search", "common", "--limit", "100")["total"] == 20
     kb.check()
+
+
+def _conflict(data, at):
+    """Put the markers of a conflict around one line of a manifest, as git merge leaves them."""
+    lines = data.split(b"\n")
+    lines[at : at + 1] = [b"<<<<<<< ours", lines[at], b"=======", b"other", b">>>>>>> theirs"]
+    return b"\n".join(lines)
+
+
+DAMAGE = {
+    "truncated in the head": lambda data: data[: data.index(b"source") + 4],
+    "truncated in the first row": lambda data: data[: data.index(b"chunk = ") + 9],
+    "truncated in the last row": lambda data: data[:-4],
+    "conflict in the head": lambda data: _conflict(data, 4),
+    "conflict in a row": lambda data: _conflict(data, 9),
+    "junk": lambda data: b"not a manifest\n",
+    "zeros": lambda data: bytes(len(data)),
+    "empty": lambda data: b"",
+    "not UTF-8": lambda data: data.replace(b"title", b"t\xfftle"),
+    "a wrong kbid": lambda data: data.replace(b'kbid = "', b'kbid = "0'),
+    "another docid": lambda data: data.replace(b'docid = "', b'docid = "other-'),
+    "a count too large": lambda data: data.replace(b"n_bytes = ", b"n_bytes = 99999999"),
+}
+
+
+@pytest.mark.parametrize("seen", [False, True], ids=["not seen before", "seen by a search"])
+@pytest.mark.parametrize("harm", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_manifest_is_written_anew(kb, harm, seen):
+    name = "kb/documents/docs--guide.md.toml"
+    before = kb.read(name)
+    assert harm(before) != before
+    kb.write(name, harm(before))
+    if seen:
+        kb.run("search", "bees")
+    done = kb.run("ingest", "-v", "docs")
+    assert done.code == 0
+    assert "sources: 0 new, 1 changed, 0 unchanged, 0 skipped" in done.err
+    assert done.err.count("manifest 'docs--guide.md.toml' is damaged: ") == 1
+    assert kb.read(name) == before
+    again = kb.run("ingest")
+    assert again.err.startswith("sources: 0 new, 0 changed, 3 unchanged")
+    kb.check()
+
+
+def test_what_only_the_head_of_a_damaged_manifest_knows_is_kept(kb):
+    kb.ok("ingest", "--tag", "honey", "--tier", "A", "docs")
+    before = kb.read("kb/documents/docs--guide.md.toml")
+    kb.write("kb/documents/docs--guide.md.toml", before[:-4])
+    assert kb.json("ingest")["changed"] == ["docs/guide.md"]
+    assert kb.read("kb/documents/docs--guide.md.toml") == before
+
+
+def test_a_dry_run_tells_that_a_damaged_manifest_would_be_written_anew(kb):
+    kb.write("kb/documents/docs--guide.md.toml", "junk")
+    assert kb.json("ingest", "-n")["changed"] == ["docs/guide.md"]
+    assert kb.read("kb/documents/docs--guide.md.toml") == b"junk"
+
+
+def test_a_damaged_manifest_keeps_its_source_among_the_documents(kb):
+    """The patterns leave the source out, but it is a document."""
+    config = json.loads(kb.read("kb.config.json"))
+    config["sources"]["exclude"].append("docs/**")
+    kb.write("kb.config.json", json.dumps(config))
+    before = kb.read("kb/documents/docs--guide.md.toml")
+    kb.write("kb/documents/docs--guide.md.toml", "junk")
+    assert kb.json("ingest")["changed"] == ["docs/guide.md"]
+    assert kb.read("kb/documents/docs--guide.md.toml") == before
+
+
+def test_a_damaged_manifest_whose_source_is_gone_is_told_and_pruned(kb):
+    kb.write("kb/documents/docs--guide.md.toml", kb.read("kb/documents/docs--guide.md.toml")[:-4])
+    os.unlink(kb.path("docs/guide.md"))
+    assert kb.json("ingest")["gone"] == ["docs/guide.md"]
+    assert kb.json("ingest", "--prune")["pruned"] == ["docs/guide.md"]
+    assert "docs--guide.md" not in kb.documents()
+
+
+@pytest.mark.parametrize("args", [[], ["-f"]])
+def test_a_manifest_of_a_later_format_is_left_alone(kb, args):
+    name = "kb/documents/docs--guide.md.toml"
+    later = kb.read(name).replace(b"format = 1", b"format = 2")
+    kb.write(name, later)
+    data = kb.json("ingest", *args)
+    assert data["skipped"] == [{"path": "docs/guide.md", "reason": "its manifest has format 2; upgrade git-kb to read it"}]
+    assert (data["new"], data["changed"]) == ([], [])
+    assert kb.read(name) == later
