@@ -23,7 +23,7 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
         rev = rev or "HEAD"
     from git_kb.errors import KbError
     from git_kb.index.pagefile import DamagedSegment
-    from git_kb.output.hits import more_note, notes, nothing_found, render_hits
+    from git_kb.output.hits import LISTED, more_note, notes, nothing_found, render_hits
     from git_kb.search.agreed import agreed_parameters
     from git_kb.search.find import Scope, find
     from git_kb.store.viewfile import current_view
@@ -54,12 +54,14 @@ def quick_search(arguments: list[str], env: Env) -> int | None:
         return worktree_states(place, documents, sources)
 
     try:
-        scope = Scope(rev or "HEAD", corrects=True)
+        scope = Scope(rev or "HEAD", corrects=True, lists=True)
         answer = find(place, *opened, " ".join(words), limit, parameters=parameters, states=states, sources=sources, scope=scope)
     except DamagedSegment:
         return None
     for note in notes(answer):
         env.warn(note)
+    if answer.listed and answer.total:
+        env.note(LISTED)
     if not answer.found:
         env.note(nothing_found(f"'{rev}'" if rev else "the work tree", answer.query, opened[0].n_live))
         return 1

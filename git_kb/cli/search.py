@@ -4,9 +4,10 @@ Words are looked for in any order; "quoted words" must stand together, "with a g
 word* matches beginnings; 'a OR b' asks for one of the two; heading:, body: and code: say where a word has to stand; tag:,
 type:, path:, doc: and tier: choose documents, before: and after: by when they last changed in git's history. Any text is a
 valid query; docs/query-language.md has it all. Words that begin with two dashes go behind a '--'. Brings the index up to date
-first when it has to. When nothing is found, what is nearest is shown, and standard error says so. A hit whose file is no longer
-what was ingested is marked "(changed since ingest)" or "(source gone)"; in JSON, "source_state" is "current", "changed"
-or "gone", and null where that was not looked at (URLs, more than 100 files or 32 MB).
+first when it has to. A query of filters alone ('tag:howto', 'path:docs', or only the options) lists the sections they choose,
+by source and line, with the score 0. When nothing is found, what is nearest is shown, and standard error says so. A hit whose
+file is no longer what was ingested is marked "(changed since ingest)" or "(source gone)"; in JSON, "source_state" is "current",
+"changed" or "gone", and null where that was not looked at (URLs, more than 100 files or 32 MB).
 """
 
 from __future__ import annotations
@@ -63,12 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-color", dest="color", action="store_const", const="never", help="the same as --color=never")
     parser.add_argument("-q", "--quiet", action="store_true", help="no notes on standard error")
-    parser.add_argument("word", nargs="*", help="the query; needed without --near")
+    parser.add_argument("word", nargs="*", help="the query; without one, what the options choose is listed")
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.cli.parser import BadArguments
-    from git_kb.output.hits import hits_data, more_note, notes, nothing_found, render_hits
+    from git_kb.output.hits import LISTED, hits_data, more_note, notes, nothing_found, render_hits
     from git_kb.search.find import Filters, find
     from git_kb.store.freshness import with_fresh_view
     from git_kb.store.staleness import source_states
@@ -76,8 +77,10 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
     if args.limit < 1 or args.offset < 0:
         raise BadArguments("--limit must be at least 1 and --offset at least 0")
-    if bool(args.word) == bool(args.near):
-        raise BadArguments("words and --near exclude each other" if args.near else "the following arguments are required: word")
+    if args.word and args.near:
+        raise BadArguments("words and --near exclude each other")
+    if not (args.word or args.near or args.tag or args.type or args.path or args.doc or args.since is not None):
+        raise BadArguments("the following arguments are required: word")
     if args.explain and args.mode != "sections":
         raise BadArguments("--explain goes with --mode sections: documents and numbers have no score of their own")
     env.quiet = args.quiet or args.json
@@ -90,7 +93,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         return source_states(env.repo, state, documents)
 
     def look(view: View, segments: Segments) -> tuple[Answer, int, list[FoundDocument], list[TermStats]]:
-        older: frozenset[bytes] = frozenset()
+        older: frozenset[bytes] | None = None
         if args.since is not None:
             from git_kb.store.earlier import sections_at
 
@@ -113,6 +116,8 @@ def run(args: argparse.Namespace, env: Env) -> int:
     answer, n_live, documents, stats = with_fresh_view(env.repo, state, env.hooks("search"), look)
     for note in notes(answer):
         env.warn(note)
+    if answer.listed and answer.total:
+        env.note(LISTED)
     shown = bool(answer.total) if args.mode == "stats" else bool(answer.found)
     if args.json:
         from git_kb.output.jsontext import json_text
@@ -146,12 +151,14 @@ def run(args: argparse.Namespace, env: Env) -> int:
     return 1
 
 
-def make_scope(view: View, segments: Segments, near: str, rev: str, older: frozenset[bytes], parameters: Parameters) -> Scope:
+def make_scope(
+    view: View, segments: Segments, near: str, rev: str, older: frozenset[bytes] | None, parameters: Parameters
+) -> Scope:
     """Return what restricts a search. near: a section to start from. Raises UnknownId, AmbiguousId, BadArguments."""
     from git_kb.search.find import Scope
 
     if not near:
-        return Scope(rev, older, corrects=True)
+        return Scope(rev, older, corrects=True, lists=True)
     from git_kb.cli.parser import BadArguments
     from git_kb.output.show import ID_SIZE, resolve_id
     from git_kb.search.near import near_query
@@ -161,7 +168,7 @@ def make_scope(view: View, segments: Segments, near: str, rev: str, older: froze
         raise BadArguments(f"'{near}' is a document; --near takes a section", "'git kb show' lists the sections of a document")
     entry_ids = list(dict.fromkeys(place.row.entry_id for place in places))
     query = near_query(view, segments, entry_ids, parameters)
-    return Scope(rev, older | {entry_id[:ID_SIZE] for entry_id in entry_ids}, query)
+    return Scope(rev, (older or frozenset()) | {entry_id[:ID_SIZE] for entry_id in entry_ids}, query)
 
 
 def source_prefix(typed: str, env: Env) -> str:

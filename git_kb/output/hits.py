@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from git_kb.search.spelling import Correction
 
 MAX_ECHO = 200
+LISTED = "there is no word to look for: the sections that the filters choose are listed, by source and line"
 BOLD, PATH, DIM, RESET = "\x1b[1;31m", "\x1b[35m", "\x1b[2m", "\x1b[m"
 
 
@@ -84,11 +85,12 @@ def _did_you_mean(corrections: list[Correction], answered: str) -> str:
 def nothing_found(state: str, query: str, n_searched: int, total: int = 0) -> str:
     """Return what to say when there is no hit. total: how many there are before the offset."""
     query = query if len(query) <= MAX_ECHO else query[:MAX_ECHO] + "…"
+    wanted = f" for '{query}'" if query else ""
     if total:
-        return f"no more hits in {state} for '{query}': there are {total}"
+        return f"no more hits in {state}{wanted}: there are {total}"
     if not n_searched:
-        return f"nothing found for '{query}': there is no section in {state}; 'git kb ingest' brings documents in"
-    return f"nothing found in {state} for '{query}' ({n_searched} section{'s' * (n_searched != 1)} searched)"
+        return f"nothing found{wanted}: there is no section in {state}; 'git kb ingest' brings documents in"
+    return f"nothing found in {state}{wanted} ({n_searched} section{'s' * (n_searched != 1)} searched)"
 
 
 def shown_source(source: str, prefix: bytes = b"") -> str:
@@ -140,6 +142,7 @@ def answer_data(answer: Answer) -> dict[str, object]:
         "query": answer.query,
         "warnings": answer.warnings,
         "loosened": answer.loosened,
+        "listed": answer.listed,
         "suggestions": [
             {"word": c.word, "suggestion": c.suggestion, "distance": c.distance, "sections": c.n_sections}
             for c in answer.corrections

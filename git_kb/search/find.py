@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from git_kb.model.section import Section
     from git_kb.repo.discover import Place
     from git_kb.search.explain import Explanation
+    from git_kb.search.listing import Listed
     from git_kb.search.literal import Scanned
     from git_kb.search.query import Query
     from git_kb.search.rank import Hit, Result
@@ -43,16 +44,22 @@ MAX_TERMS, MAX_PREFIXES = 64, 4
 class Scope:
     """What a search is about, besides its text and filters.
 
-    rev: whose history says when a document changed. without: raw kbids (16 bytes) of sections that are no hits. query: what is
-    asked, in the place of the text. corrects: whether words that no section has are corrected.
+    rev: whose history says when a document changed. without: raw kbids (16 bytes) of sections that are no hits; None where nobody
+    asked for that. query: what is asked, in the place of the text. corrects: whether words that no section has are corrected.
+    lists: whether what filters and `without` choose is listed when there is no word to look for.
     """
 
-    __slots__ = ("corrects", "query", "rev", "without")
+    __slots__ = ("corrects", "lists", "query", "rev", "without")
 
     def __init__(
-        self, rev: str = "HEAD", without: frozenset[bytes] = frozenset(), query: Query | None = None, corrects: bool = False
+        self,
+        rev: str = "HEAD",
+        without: frozenset[bytes] | None = None,
+        query: Query | None = None,
+        corrects: bool = False,
+        lists: bool = False,
     ):
-        self.rev, self.without, self.query, self.corrects = rev, without, query, corrects
+        self.rev, self.without, self.query, self.corrects, self.lists = rev, without, query, corrects, lists
 
 
 class Filters:
@@ -160,10 +167,10 @@ class Answer:
 
     warnings: what in the query was no syntax. loosened: nothing holds all that the query requires, so these hold some of its words.
     corrections: words near those that no section has. answered: the corrected query that these are the hits of, "" when they are
-    those of the query itself.
+    those of the query itself. listed: there is no word to look for, and this is what the filters choose (listing.py).
     """
 
-    __slots__ = ("answered", "corrections", "found", "loosened", "query", "time_s", "total", "total_is_exact", "warnings")
+    __slots__ = ("answered", "corrections", "found", "listed", "loosened", "query", "time_s", "total", "total_is_exact", "warnings")
 
     def __init__(self, found: list[Found], query: str, total: int, total_is_exact: bool, time_s: float):
         self.found, self.query, self.total, self.total_is_exact, self.time_s = found, query, total, total_is_exact, time_s
@@ -171,6 +178,7 @@ class Answer:
         self.loosened = False
         self.corrections: list[Correction] = []
         self.answered = ""
+        self.listed = False
 
 
 def find(
@@ -207,12 +215,13 @@ def find(
 class Asked:
     """One search being done: what is asked for, worked out once, and what became of it.
 
-    query: what was asked in the end, when what was asked first had no hit.
+    query: what was asked in the end, when what was asked first had no hit. listed: all that the filters choose, where there is no
+    word to look for.
     """
 
     __slots__ = (
-        "answered", "corrections", "filters", "loosened", "memo", "only", "parameters", "place", "query", "scanned", "scope",
-        "segments", "start", "text", "view", "warnings",
+        "answered", "corrections", "filters", "listed", "loosened", "memo", "only", "parameters", "place", "query", "scanned",
+        "scope", "segments", "start", "text", "view", "warnings",
     )  # fmt: skip
 
     def __init__(
@@ -237,7 +246,14 @@ class Asked:
         if any(name in ("before", "after") for name, _, _ in self.filters.conditions):
             _date(self)
         self._shorten()
-        self.only = _chosen(view, self.filters, self.scope.without) if self.filters or self.scope.without else None
+        self.only: set[bytes] | None = None
+        self.listed: list[Listed] | None = None
+        if self._is_listing():
+            from git_kb.search.listing import list_entries
+
+            self.listed = list_entries(view, segments, self.query, self.filters, self.scope.without or frozenset())
+        elif self.filters or self.scope.without:
+            self.only = _chosen(view, self.filters, self.scope.without or frozenset())
         self.loosened = False
         self.corrections: list[Correction] | None = None
         self.answered = ""
@@ -275,7 +291,22 @@ class Asked:
         """Return the best entries of what was asked in the end, nothing loosened any more; `only` may be another by now."""
         return self._rank(limit, 0)
 
+    def _is_listing(self) -> bool:
+        """Return whether there is something to choose by, and no word to look for."""
+        query = self.query
+        if self.scope.query is not None or query or query.literals or query.root.must:
+            return False
+        if self.scope.lists and (self.filters or self.scope.without is not None):
+            return True
+        if query.root.must_not:
+            self.warnings.append("it only excludes: nothing says what to look for")
+        return False
+
     def _rank(self, limit: int, offset: int) -> Result:
+        if self.listed is not None:
+            from git_kb.search.listing import page
+
+            return page(self.listed, limit, offset, self.only)
         if self.scanned is not None:
             from git_kb.search.rank import Result
 
@@ -326,6 +357,7 @@ class Asked:
                 self._correct(held)
         answer = Answer(found, self.text, total, total_is_exact, perf_counter() - self.start)
         answer.corrections = self.corrections or []
+        answer.listed = self.listed is not None
         answer.warnings, answer.loosened, answer.answered = self.warnings, self.loosened, self.answered if result.total else ""
         return answer
 

@@ -59,7 +59,8 @@ def find_documents(
     """
     asked = Asked(place, view, segments, text, parameters, filters, scope)
     n_wanted = offset + limit
-    n_sections = 4 * n_wanted
+    # A section that stands in several documents is listed with the first, so only all of them give the order of documents.
+    n_sections = 4 * n_wanted if asked.listed is None else len(asked.listed) + 1
     while True:
         result = asked.rank(n_sections, 0)
         order = _documents_of(asked, result)
@@ -74,11 +75,13 @@ def find_documents(
 
 
 def _documents_of(asked: Asked, result: Result) -> dict[int, float]:
-    """Return number -> score of the documents that have hits, in order of their best one, then of number."""
+    """Return number -> score of the documents that have hits, in order of their best one, then of number; listed ones by source."""
     order: dict[int, float] = {}
     for hit in result.hits:
         for row in asked.rows_of(hit.entry_id):
             order.setdefault(row.doc, hit.score)
+    if asked.listed is not None:
+        return dict(sorted(order.items(), key=lambda item: (asked.view.document(item[0]).source, item[0])))
     return order
 
 
@@ -95,6 +98,9 @@ def _best_in(asked: Asked, number: int) -> tuple[list[Found], int]:
     result = asked.rank_again(len(ids))
     asked.only, asked.scanned = everything, whole
     n_matching = len(result.hits)
+    if asked.listed is not None:
+        lines = {asked.view.row(n).entry_id: n for n in reversed(document.rows)}
+        result.hits.sort(key=lambda hit: lines[hit.entry_id])
     result.hits = result.hits[:N_SHOWN]
     found = asked.place_hits(result)
     for f in found:
@@ -117,11 +123,12 @@ def find_stats(
     """
     asked = Asked(place, view, segments, text, parameters, filters, scope)
     result = asked.rank(1, 0)
+    total, stats = result.total, list[TermStats]()
     if asked.scanned is not None:
         hits = asked.scanned.result.hits
         total = len(hits)
         stats = [TermStats(t, n, sum(t in hit.literals for hit in hits)) for t, n in asked.scanned.frequencies.items()]
-    else:
+    elif asked.listed is None:
         total, stats = _count(asked)
     answer = asked.answer(result, [], total, True)
     stats.sort(key=lambda s: (-s.frequency, -s.n_sections, s.term))

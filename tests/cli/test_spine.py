@@ -90,7 +90,7 @@ HIT_KEYS = {
 def test_search_as_json(kb):
     data = kb.json("search", "hive")
     assert set(data) == {
-        "results", "total", "total_is_exact", "query_time_ms", "query", "warnings", "loosened", "suggestions", "answered_query",
+        "results", "total", "total_is_exact", "query_time_ms", "query", "warnings", "loosened", "listed", "suggestions", "answered_query",
     }  # fmt: skip
     assert data["total"] == len(data["results"]) >= 2
     for hit in data["results"]:

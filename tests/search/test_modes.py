@@ -48,6 +48,9 @@ QUERIES = [
     "document",
     "hnoey",
     "it has",
+    "path:same",
+    "type:text",
+    "-path:d05.md -queen",
 ]
 
 
@@ -75,7 +78,7 @@ def test_pages_put_together_are_the_whole(query, mode, size):
 def test_documents_have_their_best_sections_inside(kb):
     data = kb.json("search", "--mode", "documents", "--limit", "50", "wax")
     assert set(data) == {
-        "results", "total", "total_is_exact", "query_time_ms", "query", "warnings", "loosened", "suggestions", "answered_query",
+        "results", "total", "total_is_exact", "query_time_ms", "query", "warnings", "loosened", "listed", "suggestions", "answered_query",
     }  # fmt: skip
     assert data["total"] == len(data["results"]) == len({r["docid"] for r in data["results"]})
     sections = kb.json("search", "--limit", "200", "wax")["results"]
@@ -90,10 +93,83 @@ def test_documents_have_their_best_sections_inside(kb):
     assert kb.run("search", "--mode", "documents", "zzz").code == 1
 
 
+def placed(kb, *arguments):
+    """Return (source, line) of the sections that a search shows."""
+    return [(r["source"], r["line"]) for r in kb.json("search", "--limit", "500", *arguments)["results"]]
+
+
+def test_filters_alone_list_what_they_choose(kb):
+    every = [json.loads(row) for row in kb.ok("ls-sections", "--json").splitlines()]
+    data = kb.json("search", "--limit", "500", "type:text")
+    assert data["listed"]
+    assert data["total_is_exact"]
+    assert [(r["source"], r["line"]) for r in data["results"]] == sorted((r["source"], r["line"]) for r in data["results"])
+    assert {(r["score"], r["confidence"], len(r["matched_terms"])) for r in data["results"]} == {(0.0, 0.0, 0)}
+    assert data["total"] == len(data["results"]) == len({r["kbid"] + str(r["heading_path"]) for r in data["results"]})
+    assert {r["kbid"] for r in data["results"]} == {row["kbid"] for row in every}
+    some = placed(kb, "path:d05.md")
+    assert [source for source, _ in some] == ["d05.md"] * len(some)
+    assert [line for _, line in some] == sorted({row["line"] for row in every if row["source"] == "d05.md"})
+
+
+@pytest.mark.parametrize(
+    ("options", "query"),
+    [
+        (["--path", "same"], "path:same"),
+        (["--type", "text"], "type:text"),
+        (["--doc", "d0"], "doc:d0"),
+        (["--tag", "none"], "tag:none"),
+        (["--path", "d05.md", "-queen"], "path:d05.md -queen"),
+        (["--path", "d05.md"], "path:d05.md ("),
+    ],
+)
+@pytest.mark.parametrize("mode", ["sections", "documents"])
+def test_options_choose_as_the_query_does(kb, options, query, mode):
+    assert results(kb, mode, *options) == results(kb, mode, query)
+
+
+def test_an_exclusion_leaves_out_of_a_list(kb):
+    listed, queens = placed(kb, "path:d05.md"), placed(kb, "path:d05.md", "queen")
+    assert queens
+    assert placed(kb, "path:d05.md -queen") == [place for place in listed if place not in queens]
+
+
+def test_a_list_by_document_and_in_numbers(kb):
+    every = [json.loads(row) for row in kb.ok("ls-sections", "--json").splitlines()]
+    data = kb.json("search", "--mode", "documents", "--limit", "500", "type:text")
+    assert [r["source"] for r in data["results"]] == sorted(FILES)
+    assert data["total"] == len(FILES)
+    for row in data["results"]:
+        lines = [s["line"] for s in row["matching_sections"]]
+        assert lines == sorted(lines)
+        assert row["sections_matched"] == len({(s["kbid"], *s["heading"]) for s in every if s["source"] == row["source"]})
+    stats = kb.json("search", "--mode", "stats", "type:text")
+    assert (stats["total_matches"], stats["top_terms"]) == (kb.json("search", "type:text")["total"], [])
+
+
+def test_a_list_says_what_it_is(kb):
+    done = kb.run("search", "path:same")
+    assert done.code == 0
+    assert "the sections that the filters choose are listed, by source and line" in done.err
+    assert kb.run("search", "-q", "path:same").err == ""
+    assert kb.run("search", "path:nowhere").code == 1
+    assert not kb.json("search", "honey", "path:same")["listed"]
+    assert "0.0000" in kb.ok("search", "--explain", "path:same")
+
+
+def test_without_a_word_or_a_filter_nothing_is_listed(kb):
+    assert kb.run("search").code == 129
+    for query in ("", " ", '""', "()"):
+        assert kb.run("search", query).code == 1
+    done = kb.run("search", "--", "-wax")
+    assert done.code == 1
+    assert "it only excludes" in done.err
+
+
 def test_stats_count_every_match(kb):
     data = kb.json("search", "--mode", "stats", "wax honey")
     assert set(data) == {
-        "total_matches", "top_terms", "query_time_ms", "query", "warnings", "loosened", "suggestions", "answered_query",
+        "total_matches", "top_terms", "query_time_ms", "query", "warnings", "loosened", "listed", "suggestions", "answered_query",
     }  # fmt: skip
     sections = kb.json("search", "--limit", "200", "wax honey")["results"]
     assert data["total_matches"] == len(sections)

@@ -181,6 +181,9 @@ def test_sections_new_since_a_revision(tmp_path):
     assert kb.run("search", "--since", "HEAD", "--at", "HEAD", "quince").code == 1
     texts = [r["snippet"].rpartition(" ")[2] for r in kb.json("search", "--since", "HEAD", "--at", old, "quince")["results"]]
     assert texts == ["jam"]
+    listed = [(r["source"], r["line"]) for r in kb.json("search", "--since", old)["results"]]
+    assert listed == sorted((r["source"], r["line"]) for r in kb.json("search", "--since", old, "quince")["results"])
+    assert kb.run("search", "--since", "HEAD", "--at", "HEAD").code == 1
     stats = kb.json("search", "--mode", "stats", "--since", old, "quince")
     assert stats["total_matches"] == 2
     assert kb.run("search", "--since", "nope", "quince").err.startswith("fatal: unknown revision 'nope'")

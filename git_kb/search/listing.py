@@ -1,0 +1,56 @@
+"""What a query without a word is answered with: the sections that its filters choose, by source and line.
+
+As `git log -- <path>` does without a pattern. docs/query-language.md, "Filters alone".
+"""
+
+from __future__ import annotations
+
+from git_kb.search.match import Lists, make_check
+from git_kb.search.rank import Hit, Result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from git_kb.index.segment import Segment
+    from git_kb.index.segments import Segments
+    from git_kb.index.view import View
+    from git_kb.search.find import Filters
+    from git_kb.search.query import Query
+
+    # Entry id, and where it is indexed.
+    Listed = tuple[bytes, Segment, int]
+
+ID_SIZE = 16
+
+
+def list_entries(view: View, segments: Segments, query: Query, filters: Filters, without: frozenset[bytes]) -> list[Listed]:
+    """Return the entries that pass the filters and hold nothing the query excludes: by source, then as they stand in it.
+
+    One that stands in several places is listed at the first. without: raw kbids of sections that are left out. Raises
+    DamagedSegment.
+    """
+    chosen = dict.fromkeys(
+        row.entry_id
+        for document in sorted(view.documents(), key=lambda document: (document.source, document.name))
+        if filters.takes(document)
+        for row in map(view.row, document.rows)
+        if filters.takes_row(document, row) and row.entry_id[:ID_SIZE] not in without
+    )
+    found: dict[bytes, Listed] = {}
+    for segment in segments:
+        lists = Lists(segment, {})
+        bans = [ban for node in query.root.must_not if (ban := make_check(node, lists)) is not None]
+        for ordinal, entry_id in enumerate(segment.entry_ids()):
+            if entry_id not in chosen or entry_id in found:
+                continue
+            if bans:
+                stored = segment.token_bytes(ordinal)
+                if any(ban(stored) for ban in bans):
+                    continue
+            found[entry_id] = entry_id, segment, ordinal
+    return [found[entry_id] for entry_id in chosen if entry_id in found]
+
+
+def page(listed: list[Listed], limit: int, offset: int, only: set[bytes] | None) -> Result:
+    """Return some of what is listed, as hits with the score 0. only: ids that are left of it."""
+    left = listed if only is None else [one for one in listed if one[0] in only]
+    return Result([Hit(0.0, *one) for one in left[offset : offset + limit]], len(left), True, 0.0)
