@@ -1,7 +1,7 @@
 """git kb fsck: verify sections, manifests and segments, and that they fit together.
 
-Each section of the pool is hashed again; each manifest is read, its sections looked up, its byte ranges
-compared with the size of the source; each page of the index is checked. Exit status 1 when anything is
+Each section of the pool is hashed again; kb.config.json is read; each manifest is read, its sections looked up, its
+byte ranges compared with the size of the source; each page of the index is checked. Exit status 1 when anything is
 wrong.
 """
 

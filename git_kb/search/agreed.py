@@ -23,11 +23,15 @@ def agreed_parameters(place: Place) -> Parameters:
         return DEFAULTS
     try:
         data = read_regular(os.path.join(place.work_tree, CONFIG))
-    except OSError:
-        # Commands that need more of it say what is wrong with it.
+    except FileNotFoundError:
         return DEFAULTS
-    # A key may be written with escapes.
-    if b"ranking" not in data and b"\\u" not in data:
+    except OSError as e:
+        from git_kb.store.config import BadConfig
+
+        raise BadConfig.unreadable(e) from None
+    # A key may be written with escapes. What is cut short, or was left in conflict, is told though it says nothing of ranking.
+    plain = data[:1] == b"{" and data.rstrip()[-1:] == b"}" and b"\n<<<<<<<" not in data
+    if plain and b"ranking" not in data and b"\\u" not in data:
         return DEFAULTS
     from git_kb.store.config import parse_config
 

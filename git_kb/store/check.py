@@ -1,4 +1,4 @@
-"""Integrity: pool, manifests, segments, and that they fit together. `git kb fsck`."""
+"""Integrity: configuration, pool, manifests, segments, and that they fit together. `git kb fsck`."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from git_kb.index.segments import DIRECTORY, read_current
 from git_kb.model.document import source_keys
 from git_kb.model.section import DamagedSection, decode_section
 from git_kb.repo.protocol import Repository
+from git_kb.store.config import BadConfig
 from git_kb.store.documents import decode_manifest
 from git_kb.store.manifest import DamagedManifest, parse_manifest
 from git_kb.store.mend import oddities
 from git_kb.store.pool import Pool
-from git_kb.store.root import CATALOG
-from git_kb.store.state import StateName, open_documents
+from git_kb.store.root import CATALOG, CONFIG
+from git_kb.store.state import StateName, open_documents, worktree_config
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One fault.
 
-    kind: damaged_catalog, checksum_mismatch, orphan_document, damaged_manifest, wrong_tiling, wrong_key, damaged_segment,
-    odd_entry, odd_file.
+    kind: damaged_catalog, damaged_config, checksum_mismatch, orphan_document, damaged_manifest, wrong_tiling, wrong_key,
+    damaged_segment, odd_entry, odd_file.
     """
 
     kind: str
@@ -47,6 +48,7 @@ def check(repo: Repository, state: StateName, counts: Counts) -> Iterator[Findin
     """Yield what is wrong in the pool, in the documents of one state, and in the segments. Fills `counts`."""
     pool = Pool(repo)
     yield from _check_pool(repo, pool, counts)
+    yield from _check_config(repo, state)
     yield from _check_documents(repo, state, pool, counts)
     yield from _check_segments(repo.place.kb_dir, counts)
 
@@ -64,6 +66,16 @@ def _check_pool(repo: Repository, pool: Pool, counts: Counts) -> Iterator[Findin
             decode_section(data, kbid)
         except DamagedSection as e:
             yield Finding("checksum_mismatch", kbid, e.why)
+
+
+def _check_config(repo: Repository, state: StateName) -> Iterator[Finding]:
+    """Yield what is wrong with the configuration, which is that of the work tree alone."""
+    if state.rev or state.cached:
+        return
+    try:
+        worktree_config(repo.place)
+    except BadConfig as e:
+        yield Finding("damaged_config", CONFIG, str(e))
 
 
 def _check_documents(repo: Repository, state: StateName, pool: Pool, counts: Counts) -> Iterator[Finding]:

@@ -34,6 +34,11 @@ class BadConfig(KbError):
         self.key, self.why = key, why
         super().__init__(f"'{CONFIG}': {key + ' ' if key else ''}{why}")
 
+    @classmethod
+    def unreadable(cls, error: OSError) -> BadConfig:
+        """Return the error for a file that cannot be read, or something else in its place. A link would lead elsewhere."""
+        return cls("", f"cannot be read: {(error.strerror or str(error)).lower()}")
+
 
 @dataclass(frozen=True, slots=True)
 class Config:

@@ -113,13 +113,10 @@ def _worktree_catalog(place: Place) -> bytes:
 
 def worktree_config(place: Place) -> Config:
     """Return the configuration in the work tree; the defaults when there is no file. Raises BadConfig."""
-    path = os.path.join(place.work_tree or "", CONFIG)
-    if os.path.islink(path):
-        return Config()
     try:
-        data = read_regular(path)
+        data = read_regular(os.path.join(place.work_tree or "", CONFIG))
     except FileNotFoundError:
         return Config()
     except OSError as e:
-        raise BadConfig("", f"cannot be read: {e.strerror or e}") from None
+        raise BadConfig.unreadable(e) from None
     return parse_config(data)

@@ -1,9 +1,10 @@
 """Something else stands where a file belongs that commands read: none hangs, each says what is wrong or does without."""
 
+import json
 import os
 
 import pytest
-from kb import Kb, process
+from kb import Kb, needs_obedience, process
 from odd import ODD, link_to_itself, named_pipe, time_limit
 
 NAMES = [
@@ -105,10 +106,56 @@ def test_a_pipe_of_the_shell_is_read(kb):
         assert '"first_line": 1' in kb.ok("chunk", "--name", "notes.txt", f"/dev/fd/{reader}")
 
 
+def unreadable(path):
+    os.chmod(path, 0)
+
+
+def a_link_elsewhere(path):
+    os.rename(path, path + ".real")
+    os.symlink(os.path.basename(path) + ".real", path)
+
+
+@pytest.mark.parametrize("odd", [*ODD, unreadable, a_link_elsewhere], ids=lambda odd: odd.__name__)
+@needs_obedience
+def test_a_configuration_that_cannot_be_read_is_told_by_all_that_use_it(kb, odd):
+    odd(kb.path("kb.config.json").decode())
+    told = "'kb.config.json': cannot be read: "
+    for args in (["ingest"], ["ingest", "-n", "notes.txt"], ["status"]):
+        done = process(kb.top, *args, obey=True)
+        assert done.code == 128, (args, done)
+        assert done.err.startswith(f"fatal: {told}"), (args, done)
+        assert "\nhint: " in done.err
+    for args in (["search", "syrup"], ["search", "--json", "syrup"], ["query", "syrup"]):
+        done = process(kb.top, *args, obey=True)
+        assert (done.code, done.out != "") == (0, True), (args, done)
+        assert done.err.startswith(f"warning: {told}"), (args, done)
+        assert "; ranking with the defaults\n" in done.err
+    done = process(kb.top, "fsck", obey=True)
+    assert done.code == 1
+    assert done.out.startswith(f"damaged_config kb.config.json: {told}")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", '{"name": "x",', "junk", '{\n<<<<<<< ours\n"name": "a"\n=======\n"name": "b"\n>>>>>>> theirs\n}\n']
+)
+def test_a_damaged_configuration_is_told_by_a_search_that_needs_nothing_of_it(kb, text):
+    kb.write("kb.config.json", text)
+    done = kb.run("search", "syrup")
+    assert done.code == 0
+    assert done.err.startswith("warning: 'kb.config.json': is not JSON")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"version": 2}', '{"chunk": 3}'])
+def test_a_configuration_that_makes_no_sense_is_found_by_fsck(kb, text):
+    kb.write("kb.config.json", text)
+    assert [e["type"] for e in json.loads(kb.run("fsck", "--json").out)["errors"]] == ["damaged_config"]
+    assert kb.json("fsck", "--cached")["errors"] == []
+
+
 @pytest.mark.parametrize("odd", [named_pipe, link_to_itself])
 def test_as_its_own_process(kb, odd):
     """A traceback would be seen here, whatever catches it in a test."""
     odd(kb.path("kb.config.json").decode())
     done = process(kb.top, "status")
     assert "Traceback" not in done.err
-    assert done.code == (128 if odd is named_pipe else 0)
+    assert done.code == 128
