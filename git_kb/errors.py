@@ -1,5 +1,15 @@
 """The root of the exception tree. Each error lives beside the code that raises it and carries its facts."""
 
+from __future__ import annotations
+
+
+def shortened(text: str, limit: int = 1000) -> str:
+    """Return text, its middle left out where it has more than `limit` characters: what was typed is echoed no longer than that."""
+    if len(text) <= limit:
+        return text
+    n_last = limit // 3
+    return f"{text[: limit - n_last - 1]}…{text[-n_last:]}"
+
 
 class KbError(Exception):
     """A failure the user can act on.

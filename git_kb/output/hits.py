@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from git_kb.errors import shortened
 from git_kb.output.terminal import visible, visible_line
 
 TYPE_CHECKING = False
@@ -84,7 +85,7 @@ def _did_you_mean(corrections: list[Correction], answered: str) -> str:
 
 def nothing_found(state: str, query: str, n_searched: int, total: int = 0) -> str:
     """Return what to say when there is no hit. total: how many there are before the offset."""
-    query = query if len(query) <= MAX_ECHO else query[:MAX_ECHO] + "…"
+    query = shortened(query, MAX_ECHO)
     wanted = f" for '{query}'" if query else ""
     if total:
         return f"no more hits in {state}{wanted}: there are {total}"

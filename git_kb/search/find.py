@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from time import perf_counter
 
+from git_kb.errors import shortened
 from git_kb.model.section import cut_section, kbid_text
-from git_kb.search.query import Atom, parse_query
+from git_kb.search.query import MAX_SHOWN, Atom, parse_query
 from git_kb.search.rank import search
 from git_kb.search.score import DEFAULTS
 from git_kb.search.snippet import make_snippet
@@ -391,7 +392,9 @@ def _date(asked: Asked) -> None:
         if name in ("before", "after"):
             seconds = parse_date(asked.place, value)
             if seconds is None:
-                asked.query.warnings.append(f"'{value[:100]}' is no date that git understands: it is looked for as a word")
+                asked.query.warnings.append(
+                    f"'{shortened(value, MAX_SHOWN)}' is no date that git understands: it is looked for as a word"
+                )
                 readings = [found for r in asked.view.rules if (found := terms(value, r))]
                 if readings and not negative:
                     asked.query.ask(Atom(readings))

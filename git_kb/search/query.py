@@ -5,6 +5,7 @@ On the search path.
 
 from __future__ import annotations
 
+from git_kb.errors import shortened
 from git_kb.text.words import STOP_WORDS, folded, is_unspaced, terms, word_terms, words
 
 TYPE_CHECKING = False
@@ -26,6 +27,8 @@ PUNCTUATION = "?!.,;:'()¿¡؟،؛।。、？！"
 MAX_DEMANDS = 256
 # What of a query is also looked for as it is written: words with symbols in them, so many and so long.
 MAX_LITERALS, MAX_LITERAL = 8, 100
+# Characters of a word that a warning shows.
+MAX_SHOWN = 100
 # Characters of a query that count.
 MAX_QUERY = 200_000
 _ENDING = "?!.,;:"
@@ -163,7 +166,8 @@ def parse_query(text: str, rules: Sequence[str] = ("",)) -> Query:
     if len(text) > MAX_QUERY:
         text = text[:MAX_QUERY]
         query.warnings.append(f"it is longer than {MAX_QUERY} characters: the rest is passed over")
-    query.root = root = _Parser(text, query, rules).sequence(0)
+    parser = _Parser(text, query, rules)
+    query.root = root = parser.sequence(0)
     # An unspaced run gives two terms for a character, which is half a word.
     if sum(0.25 if is_unspaced(atom.terms[0][0]) else 1.0 for atom in root.should) > MAX_TERSE:
         prose = [node for node in root.must if isinstance(node, Atom) and node.field is None]
@@ -184,7 +188,8 @@ def parse_query(text: str, rules: Sequence[str] = ("",)) -> Query:
         query.implied = True
     # A lone mark beside words ("rock & roll") joins them; by itself it is what is looked for.
     if query or len(query.literals) > 1:
-        query.literals = {text: found for text, found in query.literals.items() if found or not _is_mark(text)}
+        kept = parser.demanded
+        query.literals = {text: found for text, found in query.literals.items() if found or not _is_mark(text) or text in kept}
     return query
 
 
@@ -213,6 +218,8 @@ class _Parser:
         self.text, self.query, self.at, self.rules = text, query, 0, rules
         self.stop_words = stop_words(text, rules)
         self.n_demands = 0
+        # Literals that stood behind a field.
+        self.demanded: set[str] = set()
         # Character -> where it stands next, as far as that is known; past the end when nowhere.
         self._next: dict[str, int] = {}
 
@@ -342,6 +349,8 @@ class _Parser:
             slop = self._slop()
             if field is None and not negative:
                 self._note_literal(" ".join(inside.split()), found)
+            else:
+                self._check_letters(" ".join(inside.split()), found, negative)
             if not found:
                 return []
             if max(map(len, found)) == 1 and field is None and not negative:
@@ -361,6 +370,7 @@ class _Parser:
             self._warn("'*' needs two letters before it")
         if field is not None or negative:
             found = self._readings(word)
+            self._check_letters(word, found, negative)
             return [(Atom(found, field), True)] if found else []
         if not word.isalnum():
             self._note_literal(word, self._readings(word))
@@ -387,6 +397,23 @@ class _Parser:
         """Note what is to be looked for as it is written, too."""
         if len(written) <= MAX_LITERAL and len(self.query.literals) < MAX_LITERALS and (literal := literal_of(written)):
             self.query.literals[literal] = tuple(map(tuple, found))
+
+    def _check_letters(self, written: str, found: Sequence[Sequence[str]], negative: bool) -> None:
+        """Say what of a word behind a field or in an exclusion does not count. What has no term is looked for as it is written."""
+        where = "in an exclusion" if negative else "behind a field"
+        shown = shortened(written, MAX_SHOWN)
+        if found:
+            # A comma or a full stop of a phrase says nothing.
+            if literal_of(" ".join([word.rstrip(_ENDING) for word in written.split()])):
+                self._warn(f"{where} the symbols of '{shown}' do not count, only its letters and digits")
+            return
+        if not negative:
+            self._note_literal(written, found)
+        if not negative and (literal := literal_of(written)) in self.query.literals:
+            self.demanded.add(literal)
+            self._warn(f"{where} '{shown}' has no letter or digit to look for: it is looked for in the whole text")
+        else:
+            self._warn(f"{where} '{shown}' has no letter or digit to look for: it is passed over")
 
     def _quote_end(self) -> int:
         """Return where the phrase that opens here ends, -1 when none opens or it never ends."""

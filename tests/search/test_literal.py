@@ -111,6 +111,14 @@ def test_what_was_found_as_written_is_said_and_shown(kb):
     assert "\x1b[1;31m->\x1b[m" in coloured
 
 
+@pytest.mark.parametrize(("query", "source"), [("body:🚀", "flag.md"), ("heading:->", "ops.rs"), ("code:== path:ops.rs", "ops.rs")])
+def test_a_symbol_behind_a_field_is_looked_for_in_the_whole_text(kb, query, source):
+    data = asked(kb, query)
+    assert [hit["source"] for hit in data["results"]] == [source]
+    assert "looked for in the whole text" in data["warnings"][0]
+    assert not data["listed"]
+
+
 def test_a_symbol_that_no_section_has(kb):
     done = kb.run("search", "--", "<=>")
     assert (done.code, done.out) == (1, "")

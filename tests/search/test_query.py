@@ -210,6 +210,64 @@ def test_words_with_symbols_are_noted_as_written(text, literals):
     assert list(parse_query(text).literals) == literals
 
 
+@given(
+    st.sampled_from(["heading:", "body:", "code:", "-heading:", "-"]),
+    st.text(alphabet="+-><=#&🚀❤️.,;!?()[]{}'`*_ é", max_size=8),
+    st.sampled_from(["{}", '"{}"', "“{}”", '"{}"~2', "({})"]),
+    st.sampled_from(["", "wine ", "tag:x ", "a OR "]),
+)
+def test_what_behind_a_field_asks_for_nothing_is_told(field, text, form, before):
+    """Whatever stands there, something is asked for or excluded, or a warning says that nothing is."""
+    query = parse_query(before + field + form.format(text))
+    plain = parse_query(before)
+    asks = [(q.weights, q.prefixes, q.literals, q.filters, len(q.root.must_not)) for q in (query, plain)]
+    if asks[0] == asks[1] and form.format(text).strip("()"):
+        assert query.warnings
+
+
+@pytest.mark.parametrize("field", ["heading", "body", "code"])
+@pytest.mark.parametrize(
+    ("written", "literals", "says"),
+    [
+        ("🚀", ["🚀"], "behind a field '🚀' has no letter or digit to look for: it is looked for in the whole text"),
+        ('"->"', ["->"], "behind a field '->' has no letter or digit to look for: it is looked for in the whole text"),
+        ("&", ["&"], "behind a field '&' has no letter or digit to look for: it is looked for in the whole text"),
+        ('""', [], "behind a field '' has no letter or digit to look for: it is passed over"),
+        ("。", [], "behind a field '。' has no letter or digit to look for: it is passed over"),
+        ("C++", [], "behind a field the symbols of 'C++' do not count, only its letters and digits"),
+        (
+            '"git commit --amend"',
+            [],
+            "behind a field the symbols of 'git commit --amend' do not count, only its letters and digits",
+        ),
+    ],
+)
+@pytest.mark.parametrize("beside", ["", " wine"])
+def test_symbols_behind_a_field_are_told(field, written, literals, says, beside):
+    query = parse_query(f"{field}:{written}{beside}")
+    assert list(query.literals) == literals
+    assert query.warnings == [says]
+
+
+@pytest.mark.parametrize(
+    ("text", "warnings"),
+    [
+        ("-C++ wine", ["in an exclusion the symbols of 'C++' do not count, only its letters and digits"]),
+        ('-"->" wine', ["in an exclusion '->' has no letter or digit to look for: it is passed over"]),
+        ("-body:🚀 wine", ["in an exclusion '🚀' has no letter or digit to look for: it is passed over"]),
+        ('-"red, white." wine', []),
+        ('heading:"red, white; and blue?"', []),
+        ("heading:don't -well-known", []),
+        (
+            "code:" + "x+" * 200,
+            ["behind a field the symbols of '" + "x+" * 33 + "…" + "+x" * 16 + "+' do not count, only its letters and digits"],
+        ),
+    ],
+)
+def test_symbols_that_do_not_count_are_told(text, warnings):
+    assert parse_query(text).warnings == warnings
+
+
 LONG = ["“", '"a ', "a OR ", "-a ", "ab* ", "(", "x", '"', "-> ", "heading:a ", "蜂 ", "a:", "(-", 'path:"', "蜂", "\x00"]
 
 
