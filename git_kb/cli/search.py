@@ -20,9 +20,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from git_kb.index.segments import Segments
     from git_kb.index.view import View, ViewDocument
+    from git_kb.output.show import Place
     from git_kb.search.find import Answer, Scope
     from git_kb.search.modes import FoundDocument, TermStats
     from git_kb.search.score import Parameters
+    from git_kb.store.state import StateName
 
 SUMMARY = "rank the sections that match"
 
@@ -44,7 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--path", default="", metavar="PATH", help="only sources at or below this path, which counts from here")
     parser.add_argument("--doc", default="", metavar="DOCID", help="only documents whose docid begins so")
     parser.add_argument(
-        "--near", default="", metavar="ID", help="sections similar to this one (a kbid or citation), instead of words"
+        "--near",
+        default="",
+        metavar="ID",
+        help="sections similar to this one (a kbid, citation, path#heading or path:line), instead of words",
     )
     parser.add_argument("--since", metavar="REV", help="only sections that the knowledge base did not have at REV")
     parser.add_argument(
@@ -98,7 +103,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
             from git_kb.store.earlier import sections_at
 
             older = sections_at(env.repo, args.since, view, state, env.warn, env.note)
-        scope = make_scope(view, segments, args.near, state.rev or "HEAD", older, parameters)
+        scope = make_scope(view, segments, args.near, state, older, parameters, env)
         if args.mode == "sections":
             answer = find(
                 env.place, view, segments, text, args.limit, args.offset, parameters, filters,
@@ -152,23 +157,41 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
 
 def make_scope(
-    view: View, segments: Segments, near: str, rev: str, older: frozenset[bytes] | None, parameters: Parameters
+    view: View, segments: Segments, near: str, state: StateName, older: frozenset[bytes] | None, parameters: Parameters, env: Env
 ) -> Scope:
     """Return what restricts a search. near: a section to start from. Raises UnknownId, AmbiguousId, BadArguments."""
     from git_kb.search.find import Scope
 
+    rev = state.rev or "HEAD"
     if not near:
         return Scope(rev, older, corrects=True, lists=True)
-    from git_kb.cli.parser import BadArguments
-    from git_kb.output.show import ID_SIZE, resolve_id
+    from git_kb.output.show import ID_SIZE
     from git_kb.search.near import near_query
 
-    places = resolve_id(view, near)
-    if not isinstance(places, list):
-        raise BadArguments(f"'{near}' is a document; --near takes a section", "'git kb show' lists the sections of a document")
-    entry_ids = list(dict.fromkeys(place.row.entry_id for place in places))
+    entry_ids = list(dict.fromkeys(place.row.entry_id for place in near_places(view, near, state, env)))
     query = near_query(view, segments, entry_ids, parameters)
     return Scope(rev, (older or frozenset()) | {entry_id[:ID_SIZE] for entry_id in entry_ids}, query)
+
+
+def near_places(view: View, name: str, state: StateName, env: Env) -> list[Place]:
+    """Return the places of the section that --near names. Raises UnknownId, AmbiguousId, BadArguments."""
+    from git_kb.cli.names import find_named, front_matter
+    from git_kb.cli.parser import BadArguments
+    from git_kb.errors import NotFound
+    from git_kb.output.show import AmbiguousId
+
+    try:
+        places = find_named(view, name, env)
+    except (NotFound, AmbiguousId):
+        if not front_matter(name, state, env):
+            raise
+        raise BadArguments(
+            f"'{name}' is front matter, which is stored and shown but not searched, so nothing is near it",
+            "'git kb show' lists the sections of a document that are searched",
+        ) from None
+    if not isinstance(places, list):
+        raise BadArguments(f"'{name}' is a document; --near takes a section", "'git kb show' lists the sections of a document")
+    return places
 
 
 def source_prefix(typed: str, env: Env) -> str:

@@ -17,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from git_kb.errors import KbError
     from git_kb.index.view import View
-    from git_kb.output.show import Place
     from git_kb.store.pool import Pool
     from git_kb.store.state import StateName
 
@@ -72,44 +71,17 @@ def _look_up(view: View, state: StateName, names: list[str], env: Env) -> tuple[
 
 
 def _look_up_one(view: View, state: StateName, name: str, pool: Pool, env: Env) -> dict[str, object]:
-    from git_kb.cli.names import at_path
+    from git_kb.cli.names import find_named, front_matter
     from git_kb.errors import NotFound
     from git_kb.index.view import ViewDocument
-    from git_kb.output.show import AmbiguousId, NoSuchHeading, resolve_id
+    from git_kb.output.show import AmbiguousId
 
-    found: ViewDocument | list[Place] | None = None
     try:
-        found = resolve_id(view, name)
-    except (NotFound, AmbiguousId) as e:
-        why = e
-        try:
-            found = at_path(view, name, env)
-        except NoSuchHeading as no_heading:
-            why = no_heading
-        found = found or _front_matter(name, state, env)
-        if not found:
-            raise why from None
+        found = find_named(view, name, env)
+    except (NotFound, AmbiguousId):
+        if not (found := front_matter(name, state, env)):
+            raise
     return _document_data(view, found) if isinstance(found, ViewDocument) else _section_data(pool, found)
-
-
-def _front_matter(name: str, state: StateName, env: Env) -> list[Place]:
-    """Return the places of a front-matter section. Views hold what is searched, so these are looked up in the manifests."""
-    from git_kb.index.view import ViewDocument, ViewRow
-    from git_kb.model.section import is_kbid_prefix, kbid_bytes
-    from git_kb.output.show import Place
-    from git_kb.store.manifest import SUFFIX
-    from git_kb.store.state import open_documents
-
-    places = []
-    for m in open_documents(env.repo, state).load_all(lambda message: None):
-        for row, (line, start, end) in zip(m.sections, m.spans(), strict=True):
-            called = name == f"{m.docid}#{row.chunk}" or (is_kbid_prefix(name.lower()) and row.kbid.startswith(name.lower()))
-            if row.role and called:
-                document = ViewDocument(m.docid + SUFFIX, b"", m.docid, m.title, m.source, m.type, m.tier, m.blob, m.tags)
-                id_ = kbid_bytes(row.kbid) + bytes(8)
-                place = ViewRow(id_, 0, line, start, end, row.part, row.chunk, row.type, row.heading)
-                places.append(Place(place, document))
-    return places
 
 
 def _section_data(pool: object, places: Sequence[object]) -> dict[str, object]:

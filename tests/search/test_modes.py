@@ -196,6 +196,45 @@ def test_similar_sections(kb):
     assert all("d03" in c for c in kb.hits("--near", first["kbid"], "--path", "d03.md"))
 
 
+def test_near_takes_what_show_takes(kb):
+    """A section may be named in each of these ways, from anywhere."""
+    first = kb.json("search", "--limit", "1", "path:same", "doc:same--d01.md", "part")["results"][0]
+    shown = kb.json("show", first["kbid"])
+    place = next(p for p in shown["places"] if p["docid"] == "same--d01.md")
+    near = kb.hits("--near", place["citation"], "--limit", "5")
+    last = place["line"] + 1
+    names = [f"same/d01.md:{place['line']}", f"same/d01.md:{last}", f"same--d01.md:{last}",
+             f"same/d01.md#{place['citation'].rpartition('#')[2]}"]  # fmt: skip
+    for name in names:
+        assert kb.json("show", name)["kbid"] == first["kbid"], name
+        assert kb.hits("--near", name, "--limit", "5") == near, name
+    assert kb.hits("--near", f"d01.md:{last}", "--limit", "5", cwd="same") == near
+    assert kb.json("show", f"d01.md:{last}", cwd="same")["kbid"] == first["kbid"]
+    top = kb.json("show", "d03.md#document-3")
+    assert top["places"][0]["line"] == 1
+    assert kb.hits("--near", "d03.md#Document 3") == kb.hits("--near", top["kbid"])
+
+
+@pytest.mark.parametrize(
+    "name", ["d03.md#nope", "d03.md:x", "d03.md:" + "9" * 20, "nope.md#part", "nope.md:3", "#part", ":3", "d03.md#", "d03.md:"]
+)
+def test_near_and_show_say_that_there_is_no_such_section(kb, name):
+    for args in (["search", "--near", name], ["show", name], ["recall", name]):
+        done = kb.run(*args)
+        assert done.code == 1, args
+        assert "error: no" in done.err
+
+
+def test_near_front_matter_says_that_it_is_not_searched(tmp_path):
+    kb = Kb.ready(tmp_path / "repo", {"a.md": "---\ntitle: Bees\n---\n# A\n\nbees\n", "b.md": "# B\n\nbees\n"})
+    row = next(r for r in map(json.loads, kb.ok("ls-sections", "--json").splitlines()) if r["role"])
+    for name in (row["citation"], row["kbid"], row["kbid"][:12]):
+        done = kb.run("search", "--near", name)
+        assert done.code == 129
+        assert done.err.startswith(f"error: '{name}' is front matter, which is stored and shown but not searched")
+        assert "title: Bees" in kb.ok("show", name)
+
+
 def test_the_most_similar_section_comes_first(tmp_path):
     files = {
         "a.md": "# Swarming\n\nSwarms leave the hive in May when queens are raised.\n",
