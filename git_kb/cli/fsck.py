@@ -1,8 +1,8 @@
-"""git kb fsck: verify sections, manifests and segments, and that they fit together.
+"""git kb fsck: verify sections, manifests and the index, and that they fit together.
 
 Each section of the pool is hashed again; kb.config.json is read; each manifest is read, its sections looked up, its
-byte ranges compared with the size of the source; each page of the index is checked. Exit status 1 when anything is
-wrong.
+byte ranges compared with the size of the source; each page of the index (segments, views, references, signatures) is
+checked. Exit status 1 when anything is wrong.
 """
 
 from __future__ import annotations
@@ -12,7 +12,12 @@ from dataclasses import asdict
 
 from git_kb.cli.env import Env
 
-SUMMARY = "verify sections, manifests and segments"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from git_kb.store.check import Counts
+
+SUMMARY = "verify sections, manifests and the index"
+OF_THE_INDEX = ("damaged_segment", "damaged_view", "damaged_references", "damaged_signatures")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,12 +46,20 @@ def run(args: argparse.Namespace, env: Env) -> int:
         return 1 if findings else 0
     for finding in findings:
         env.out.write(visible_line(f"{finding.kind} {finding.entity}: {finding.detail}") + "\n")
-    checked = ", ".join(_number(n, what.removesuffix("s")) for what, n in asdict(counts).items())
-    env.note(f"checked {checked}: {_number(len(findings), 'finding')}")
+    looked_at = ", ".join(f"{n} {what}{'s' * (n != 1)}" for what, n in _numbers(counts))
+    env.note(f"checked {looked_at}: {len(findings)} finding{'s' * (len(findings) != 1)}")
     if any(f.kind in ("checksum_mismatch", "orphan_document") for f in findings):
         env.note("hint: 'git kb ingest -f' makes sections again from their sources")
+    if any(f.kind in OF_THE_INDEX for f in findings):
+        env.note("hint: 'git kb index --rebuild' makes the index again")
     return 1 if findings else 0
 
 
-def _number(n: int, what: str) -> str:
-    return f"{n} {what}{'s' * (n != 1)}"
+def _numbers(counts: Counts) -> list[tuple[str, int]]:
+    """Return (what, how many were looked at)."""
+    return [
+        ("section", counts.sections),
+        ("document", counts.documents),
+        ("segment", counts.segments),
+        ("other index file", counts.caches),
+    ]

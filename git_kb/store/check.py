@@ -1,15 +1,19 @@
-"""Integrity: configuration, pool, manifests, segments, and that they fit together. `git kb fsck`."""
+"""Integrity: configuration, pool, manifests, index, and that they fit together. `git kb fsck`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from git_kb.errors import KbError
-from git_kb.index.pagefile import DamagedSegment, OtherFeature
+from git_kb.errors import KbError, NewerFormat
+from git_kb.index import references, signatures
+from git_kb.index.pagefile import DamagedSegment, OtherFeature, PageFile
+from git_kb.index.references import ReferenceFile
 from git_kb.index.segment import Segment
 from git_kb.index.segments import DIRECTORY, read_current
+from git_kb.index.signatures import Signatures, signature_path
+from git_kb.index.view import VIEWS, View, is_view_name
 from git_kb.model.document import source_keys
 from git_kb.model.section import DamagedSection, decode_section
 from git_kb.repo.protocol import Repository
@@ -27,7 +31,7 @@ class Finding:
     """One fault.
 
     kind: damaged_catalog, damaged_config, checksum_mismatch, orphan_document, damaged_manifest, wrong_tiling, wrong_key,
-    damaged_segment, odd_entry, odd_file.
+    damaged_segment, damaged_view, damaged_references, damaged_signatures, odd_entry, odd_file.
     """
 
     kind: str
@@ -37,20 +41,22 @@ class Finding:
 
 @dataclass(slots=True)
 class Counts:
-    """How much was looked at."""
+    """How much was looked at. caches: files of views, references and signatures."""
 
     sections: int = 0
     documents: int = 0
     segments: int = 0
+    caches: int = 0
 
 
 def check(repo: Repository, state: StateName, counts: Counts) -> Iterator[Finding]:
-    """Yield what is wrong in the pool, in the documents of one state, and in the segments. Fills `counts`."""
+    """Yield what is wrong in the pool, in the documents of one state, and in the index. Fills `counts`."""
     pool = Pool(repo)
     yield from _check_pool(repo, pool, counts)
     yield from _check_config(repo, state)
     yield from _check_documents(repo, state, pool, counts)
     yield from _check_segments(repo.place.kb_dir, counts)
+    yield from _check_caches(repo.place.kb_dir, counts)
 
 
 def _check_pool(repo: Repository, pool: Pool, counts: Counts) -> Iterator[Finding]:
@@ -119,3 +125,50 @@ def _check_segments(kb_dir: str, counts: Counts) -> Iterator[Finding]:
             yield Finding("damaged_segment", name, "the file is missing")
         except (DamagedSegment, OtherFeature) as e:
             yield Finding("damaged_segment", name, str(e))
+
+
+def _check_caches(kb_dir: str, counts: Counts) -> Iterator[Finding]:
+    """Yield what is wrong in the pages of views, references and signatures. Readers pass over what another version made."""
+    sizes = {}
+    for name in read_current(kb_dir):
+        try:
+            segment = Segment(os.path.join(kb_dir, DIRECTORY, name), name)
+        except (FileNotFoundError, DamagedSegment, OtherFeature):
+            continue
+        sizes[os.path.basename(signature_path(kb_dir, name))] = segment.n_entries
+        segment.close()
+    kinds: tuple[tuple[str, str, Callable[[str], bool], Callable[[str, str], PageFile]], ...] = (
+        ("damaged_view", VIEWS, is_view_name, lambda path, _: View(path).file),
+        ("damaged_references", references.DIRECTORY, references.is_reference_name, lambda path, _: ReferenceFile(path).file),
+        (
+            "damaged_signatures",
+            signatures.DIRECTORY,
+            signatures.is_signature_name,
+            lambda path, name: (
+                Signatures(path, sizes[name]).file if name in sizes else PageFile(path, signatures.MAGIC, signatures.GENERATION)
+            ),
+        ),
+    )
+    for finding, directory, is_ours, open_file in kinds:
+        for name in sorted(filter(is_ours, _names(os.path.join(kb_dir, directory)))):
+            path = os.path.join(kb_dir, directory, name)
+            if not os.path.isfile(path) or not os.access(path, os.R_OK):
+                continue  # gone since, or odd, which has been said
+            counts.caches += 1
+            try:
+                file = open_file(path, name)
+                try:
+                    file.verify()
+                finally:
+                    file.close()
+            except DamagedSegment as e:
+                yield Finding(finding, name, str(e))
+            except (FileNotFoundError, OtherFeature, NewerFormat):
+                continue
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
