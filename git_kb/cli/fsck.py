@@ -1,7 +1,7 @@
 """git kb fsck: verify sections, manifests and the index, and that they fit together.
 
 Each section of the pool is hashed again; kb.config.json is read; each manifest is read, its sections looked up, its
-byte ranges compared with the size of the source; each page of the index (segments, views, references, signatures) is
+byte ranges compared with the size of the source; each page of the index (segments, views, references, signatures, dates) is
 checked. Exit status 1 when anything is wrong.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from git_kb.store.check import Counts
 
 SUMMARY = "verify sections, manifests and the index"
-OF_THE_INDEX = ("damaged_segment", "damaged_view", "damaged_references", "damaged_signatures")
+OF_THE_INDEX = ("damaged_segment", "damaged_view", "damaged_references", "damaged_signatures", "damaged_dates")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,7 @@ from git_kb.index.view import VIEWS, View, is_view_name
 from git_kb.model.document import source_keys
 from git_kb.model.section import DamagedSection, decode_section
 from git_kb.repo.protocol import Repository
+from git_kb.store import datefile
 from git_kb.store.config import BadConfig
 from git_kb.store.documents import decode_manifest
 from git_kb.store.manifest import DamagedManifest, parse_manifest
@@ -31,7 +32,8 @@ class Finding:
     """One fault.
 
     kind: damaged_catalog, damaged_config, checksum_mismatch, orphan_document, damaged_manifest, wrong_tiling, wrong_key,
-    damaged_segment, damaged_view, damaged_references, damaged_signatures, odd_entry, odd_file.
+    damaged_segment, damaged_view, damaged_references, damaged_signatures, damaged_dates,
+    odd_entry, odd_file.
     """
 
     kind: str
@@ -41,7 +43,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Counts:
-    """How much was looked at. caches: files of views, references and signatures."""
+    """How much was looked at. caches: files of views, references, signatures and dates."""
 
     sections: int = 0
     documents: int = 0
@@ -128,7 +130,7 @@ def _check_segments(kb_dir: str, counts: Counts) -> Iterator[Finding]:
 
 
 def _check_caches(kb_dir: str, counts: Counts) -> Iterator[Finding]:
-    """Yield what is wrong in the pages of views, references and signatures. Readers pass over what another version made."""
+    """Yield what is wrong in the pages of views, references, signatures and dates. Readers pass over what another version made."""
     sizes = {}
     for name in read_current(kb_dir):
         try:
@@ -147,6 +149,12 @@ def _check_caches(kb_dir: str, counts: Counts) -> Iterator[Finding]:
             lambda path, name: (
                 Signatures(path, sizes[name]).file if name in sizes else PageFile(path, signatures.MAGIC, signatures.GENERATION)
             ),
+        ),
+        (
+            "damaged_dates",
+            datefile.DIRECTORY,
+            datefile.is_date_name,
+            lambda path, _: PageFile(path, datefile.MAGIC, datefile.GENERATION),
         ),
     )
     for finding, directory, is_ours, open_file in kinds:

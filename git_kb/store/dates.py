@@ -10,11 +10,14 @@ from git_kb.model.source import path_of_source
 from git_kb.repo.discover import Place
 from git_kb.repo.process import git_at
 from git_kb.repo.spawn import run_git
+from git_kb.store.datefile import Dates, keep_dates, kept_commits, may_keep, read_dates
 
 MAX_DATE = 100
 # More paths do not fit on a command line for sure.
 MAX_PATHS = 500
 FOREVER = float("inf")
+# So many commits that something is kept of are looked at for one that a new commit comes after.
+MAX_BASES = 3
 
 
 def parse_date(place: Place, text: str) -> float | None:
@@ -47,9 +50,9 @@ def changes_since(place: Place, rev: str, documents: Iterable[ViewDocument], sin
     """Return document name -> when its source last changed, of those that did at `since` or later. Seconds since 1970.
 
     That is the committer date of the commit that `git log -1 <rev> -- <source>` names; for a document made of an older version of
-    its source, of the newest commit that brought that version. What no commit has counts as changed just now: FOREVER. One walk of
-    the history, as far back as `since` (as `git log --since` goes), and one more for the few documents whose source is another at
-    `rev`.
+    its source, of the newest commit that brought that version. What no commit has counts as changed just now: FOREVER. The history
+    is walked as far back as `since` (as `git log --since` goes) and what it gave is kept, so that the next time only newer commits
+    are; and once more for the few documents whose source is another at `rev`.
     """
     wanted: dict[tuple[bytes, str], list[str]] = {}
     found: dict[str, float] = {}
@@ -59,12 +62,13 @@ def changes_since(place: Place, rev: str, documents: Iterable[ViewDocument], sin
             found[document.name] = FOREVER
         else:
             wanted.setdefault((path, document.blob), []).append(document.name)
-    status, _ = git_at(place, ["rev-parse", "-q", "--verify", "--end-of-options", f"{rev}^{{commit}}"], ok=(0, 1, 128))
+    status, out = git_at(place, ["rev-parse", "-q", "--verify", "--end-of-options", f"{rev}^{{commit}}"], ok=(0, 1, 128))
     if status != 0:
         # There is no commit yet, or `rev` is a tree.
         return {**found, **{name: FOREVER for names in wanted.values() for name in names}}
-    others = _not_at(place, rev, wanted.keys())
-    dated = _follow(place, rev, dict(wanted.keys() - others), since)
+    known = _dates_at(place, out.strip().decode(), since)
+    others = {(path, blob) for path, blob in wanted if known.blobs.get(path) != blob}
+    dated = {(path, blob): known.dates[path] for path, blob in wanted.keys() - others if path in known.dates}
     old: set[tuple[bytes, str]] = set()
     paths = sorted({os.fsdecode(path) for path, _ in others})
     for at in range(0, len(paths), MAX_PATHS):
@@ -76,14 +80,69 @@ def changes_since(place: Place, rev: str, documents: Iterable[ViewDocument], sin
     return {name: when for name, when in found.items() if when >= since}
 
 
-def _follow(place: Place, rev: str, blobs: dict[bytes, str], since: float) -> dict[tuple[bytes, str], float]:
-    """Return (path, blob) -> date of the commit that `git log -1 <rev> -- <path>` names, for all that are not older than `since`.
+def _dates_at(place: Place, commit: str, since: float) -> Dates:
+    """Return when the files of a commit last changed, of those that did at `since` or later."""
+    keeps = since != FOREVER and may_keep(place)
+    if keeps and (kept := read_dates(place, commit)) is not None and kept.floor <= since:
+        return kept
+    blobs = _tree(place, commit)
+    for older in kept_commits(place)[:MAX_BASES] if keeps else ():
+        base = read_dates(place, older)
+        if base is None or base.floor > since:
+            continue
+        if git_at(place, ["merge-base", "--is-ancestor", older, commit], ok=(0, 1, 128))[0] != 0:
+            continue
+        if (dates := _follow_to(place, commit, blobs, older, base)) is not None:
+            known = Dates(base.floor, blobs, dates)
+            keep_dates(place, commit, known)
+            return known
+    known = Dates(since, blobs, {path: when for (path, _), when in _follow(place, commit, blobs, since).items()})
+    if keeps:
+        keep_dates(place, commit, known)
+    return known
+
+
+def _follow_to(place: Place, commit: str, blobs: dict[bytes, str], older: str, base: Dates) -> dict[bytes, float] | None:
+    """Return path -> date as `_follow` does, by the commits since an older one that all is known of.
+
+    None where a path leads to another commit of that one's history: by a merge of a branch that began before it.
+    """
+    found, followed, merged = _go(place, commit, blobs, [commit, f"^{older}"])
+    dates = {path: when for (path, _), when in found.items()}
+    for path in followed.pop(older.encode(), ()):
+        if base.blobs.get(path) == blobs[path]:
+            if path in base.dates:
+                dates[path] = base.dates[path]
+        elif path in merged:
+            dates[path] = merged[path]
+        else:
+            return None
+    return None if any(followed.values()) else dates
+
+
+def _follow(place: Place, commit: str, blobs: dict[bytes, str], since: float) -> dict[tuple[bytes, str], float]:
+    """Return (path, blob) -> date of the commit that `git log -1 <commit> -- <path>` names, for all not older than `since`."""
+    first = max(0, int(since)) if since != FOREVER else 1 << 40
+    found, followed, merged = _go(place, commit, blobs, [f"--since=@{first} +0000", "--end-of-options", commit])
+    # Where the walk ended before it came to what the merged branch had.
+    for oid, paths in followed.items():
+        unsure = {(path, blobs[path]) for path in paths if path in merged}
+        found.update({key: merged[key[0]] for key in _not_at(place, oid.decode(), unsure)})
+    return found
+
+
+def _go(
+    place: Place, commit: str, blobs: dict[bytes, str], which: list[str]
+) -> tuple[dict[tuple[bytes, str], float], dict[bytes, set[bytes]], dict[bytes, float]]:
+    """Follow paths from a commit back. which: the arguments for `git log` that say how far.
+
+    Return (path, blob) -> date; commit -> the paths that are still followed where the walk ended; path -> date of the merge through
+    which it came from another parent than the first.
 
     One walk, children before parents, in which each commit has the paths that are followed through it. Of a merge, a path goes on
     to the first parent where that has the same blob, else to the second; where the commit found there brought another blob, it
     was the merge itself that changed the path.
     """
-    first = max(0, int(since)) if since != FOREVER else 1 << 40
     _, out = git_at(
         place,
         [
@@ -102,16 +161,12 @@ def _follow(place: Place, rev: str, blobs: dict[bytes, str], since: float) -> di
                 "--no-color",
                 "-z",
                 "--format=%x01%H %ct %P",
-                f"--since=@{first} +0000",
-                "--end-of-options",
-                rev,
+                *which,
                 "--",
             ),
         ],
     )
-    _, head = git_at(place, ["rev-parse", "--verify", "--end-of-options", f"{rev}^{{commit}}"])
-    followed: dict[bytes, set[bytes]] = {head.strip(): set(blobs)}
-    # Path -> date of the merge through which it came from another parent than the first.
+    followed: dict[bytes, set[bytes]] = {commit.encode(): set(blobs)}
     merged: dict[bytes, float] = {}
     found: dict[tuple[bytes, str], float] = {}
     for (oid, date, *parents), changes in _commits(out):
@@ -137,11 +192,7 @@ def _follow(place: Place, rev: str, blobs: dict[bytes, str], since: float) -> di
                 small, large = sorted((below, here), key=len)
                 large |= small
                 followed[parents[0]] = large
-    # Where the walk ended before it came to what the merged branch had.
-    for oid, paths in followed.items():
-        unsure = {(path, blobs[path]) for path in paths if path in merged}
-        found.update({key: merged[key[0]] for key in _not_at(place, oid.decode(), unsure)})
-    return found
+    return found, followed, merged
 
 
 def _walk(place: Place, wanted: Iterable[tuple[bytes, str]], arguments: list[str]) -> dict[tuple[bytes, str], float]:
@@ -196,10 +247,14 @@ def _commits(out: bytes) -> Iterator[tuple[list[bytes], list[tuple[bytes, str]]]
 def _not_at(place: Place, rev: str, wanted: Iterable[tuple[bytes, str]]) -> set[tuple[bytes, str]]:
     """Return those of (path, blob) that are not in the tree of a revision."""
     left = set(wanted)
-    if not left:
-        return left
+    return left - _tree(place, rev).items() if left else left
+
+
+def _tree(place: Place, rev: str) -> dict[bytes, str]:
+    """Return path -> blob id of all files at a revision."""
     _, out = git_at(place, ["ls-tree", "-r", "-z", "--full-tree", rev])
+    found = {}
     for row in out.split(b"\0")[:-1]:
         meta, _, path = row.partition(b"\t")
-        left.discard((path, meta.split()[2].decode()))
-    return left
+        found[path] = meta.split()[2].decode()
+    return found

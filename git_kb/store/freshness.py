@@ -40,6 +40,7 @@ from git_kb.repo.protocol import RefLocked, RefRefused, Repository
 from git_kb.repo.regular import InTheWay
 from git_kb.store.again import Origin, cut_again
 from git_kb.store.collector import paused_collector
+from git_kb.store.datefile import drop_dates
 from git_kb.store.documents import Documents, some_documents
 from git_kb.store.manifest import SUFFIX
 from git_kb.store.mend import mend, oddities
@@ -240,6 +241,7 @@ def _drop_all(kb_dir: str) -> None:
     publish(kb_dir, [])
     drop_files(kb_dir)
     drop_signatures(kb_dir)
+    drop_dates(kb_dir)
     views = os.path.join(kb_dir, VIEWS)
     for name in _view_names(views):
         os.unlink(os.path.join(views, name))

@@ -14,12 +14,14 @@ from git_kb.index import references, signatures
 from git_kb.index.segments import CURRENT, DIRECTORY, is_segment_name
 from git_kb.index.view import VIEWS, is_view_name
 from git_kb.repo.regular import kind, set_aside
+from git_kb.store import datefile
 
 _DIRECTORIES = (
     (DIRECTORY, is_segment_name),
     (VIEWS, is_view_name),
     (references.DIRECTORY, references.is_reference_name),
     (signatures.DIRECTORY, signatures.is_signature_name),
+    (datefile.DIRECTORY, datefile.is_date_name),
 )
 
 
