@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from git_kb.errors import KbError
+from git_kb.errors import KbError, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -258,22 +258,22 @@ class Env:
 
     def warn(self, message: str) -> None:
         self.n_warnings += 1
-        self.err.write(f"warning: {_visible(message)}\n")
+        self.err.write(f"warning: {_visible(shortened(message))}\n")
 
     def report(self, error: KbError, hint: bool = True) -> None:
         """Say what failed, and what to do about it."""
         from git_kb.output.terminal import visible
 
-        self.err.write(f"{'fatal' if error.exit_code == 128 else 'error'}: {visible(str(error))}\n")
+        self.err.write(f"{'fatal' if error.exit_code == 128 else 'error'}: {visible(shortened(str(error)))}\n")
         if usage := getattr(error, "usage", ""):
             self.err.write(f"{usage}\n")
         if hint and error.hint and self.environ.get("GIT_ADVICE", "1") not in ("0", "false", "no"):
-            self.err.write(f"hint: {visible(error.hint)}\n")
+            self.err.write(f"hint: {visible(shortened(error.hint))}\n")
 
     def note(self, message: str) -> None:
         """Say something that --quiet silences."""
         if not self.quiet:
-            self.err.write(_visible(message) + "\n")
+            self.err.write(_visible(shortened(message)) + "\n")
 
 
 def worker_count(asked: int = 0) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from git_kb.errors import KbError, UsageError
+from git_kb.errors import KbError, UsageError, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         return BROKEN_PIPE
     except OSError as e:
-        where = f" '{os.fsdecode(e.filename)}'" if e.filename else ""
+        where = f" '{shortened(os.fsdecode(e.filename))}'" if e.filename else ""
         env.err.write(f"fatal: {(e.strerror or str(e)).lower()}{where}\n")
         return FATAL
     finally:

@@ -9,6 +9,8 @@ from typing import NoReturn
 
 from git_kb.errors import UsageError
 
+MAX_DIGITS = 18
+
 
 class BadArguments(UsageError):
     """The command line does not fit the command. `usage` is set where the command is known (cli/main.py)."""
@@ -113,9 +115,12 @@ def add_jobs_argument(parser: argparse.ArgumentParser) -> None:
 
 def number(text: str) -> int:
     """Return what a number on the command line stands for."""
-    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
         raise argparse.ArgumentTypeError(f"'{text}' is not a number")
-    return int(text)
+    # More digits than this take long to read, and no list is so long.
+    if len(text.lstrip("+-").lstrip("0")) > MAX_DIGITS:
+        raise argparse.ArgumentTypeError(f"'{text}' is out of range: numbers have at most {MAX_DIGITS} digits")
+    return int(f"{'-' * text.startswith('-')}{text.lstrip('+-').lstrip('0') or '0'}")
 
 
 def _count(text: str) -> int:

@@ -152,7 +152,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         if note := more_note(answer, args.offset if args.mode != "stats" else 0, n_shown):
             env.note(note)
         return 0
-    env.note(nothing_found(str(state), f"--near {args.near}" if args.near else text, n_live, answer.total))
+    env.note(nothing_found(str(state), f"--near {args.near}" if args.near else text if args.word else None, n_live, answer.total))
     return 1
 
 
@@ -259,11 +259,15 @@ def parse_weights(text: str | None, parameters: Parameters) -> Parameters:
     for item in text.split(",") if text else ():
         name, _, value = item.partition("=")
         names = [f"b.{field}" for field in FIELD_NAMES] if name == "b" else [f"weights.{name}" if name in FIELD_NAMES else name]
+        examples = "such are: heading=3,body=1,code=1,k1=1.2,b=0.5,proximity=0.3,zone=0.1"
+        if not all(n in RANKING for n in names):
+            raise BadArguments(f"'{item}' is no weight: nothing is called '{name}'", examples)
+        largest = RANKING[names[0]]
         try:
             number = float(value)
         except ValueError:
-            number = -1.0
-        if not all(0 <= number <= RANKING.get(n, -1.0) for n in names):
-            raise BadArguments(f"'{item}' is no weight", "such are: heading=3,body=1,code=1,k1=1.2,b=0.5,proximity=0.3,zone=0.1")
+            raise BadArguments(f"'{item}' is no weight: '{value}' is not a number", examples) from None
+        if not 0 <= number <= largest:
+            raise BadArguments(f"'{item}' is out of range: '{name}' goes from 0 to {largest:.0f}", examples)
         values.update(dict.fromkeys(names, number))
     return parameters.changed(values) if values else parameters

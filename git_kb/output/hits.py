@@ -83,10 +83,9 @@ def _did_you_mean(corrections: list[Correction], answered: str) -> str:
     return f"{said} These are the hits for '{answered}'" if answered else said
 
 
-def nothing_found(state: str, query: str, n_searched: int, total: int = 0) -> str:
-    """Return what to say when there is no hit. total: how many there are before the offset."""
-    query = shortened(query, MAX_ECHO)
-    wanted = f" for '{query}'" if query else ""
+def nothing_found(state: str, query: str | None, n_searched: int, total: int = 0) -> str:
+    """Return what to say when there is no hit. query: None where there was none. total: how many there are before the offset."""
+    wanted = "" if query is None else f" for '{shortened(query, MAX_ECHO)}'"
     if total:
         return f"no more hits in {state}{wanted}: there are {total}"
     if not n_searched:

@@ -16,7 +16,7 @@ NAMES = {"libgit2": LIBGIT2, "pygit2": LIBGIT2, "dulwich": DULWICH}
 class UnknownBackend(UsageError):
     """The backend asked for is none we have."""
 
-    hint = "GIT_KB_BACKEND is 'libgit2' or 'dulwich'"
+    hint = "GIT_KB_BACKEND is 'pygit2' (or 'libgit2', which is the same) or 'dulwich'"
 
     def __init__(self, name: str):
         self.name = name
@@ -28,8 +28,10 @@ class NoBackend(KbError):
 
     hint = "install git-kb again, so that pygit2 and dulwich come along"
 
-    def __init__(self, git_dir: str, reasons: dict[str, str]):
+    def __init__(self, git_dir: str, reasons: dict[str, str], hint: str = ""):
         self.git_dir, self.reasons = git_dir, reasons
+        if hint:
+            self.hint = hint
         super().__init__(f"cannot open '{git_dir}': " + "; ".join(f"{name}: {why}" for name, why in reasons.items()))
 
 
@@ -47,7 +49,13 @@ def open_repository(place: Place, backend: str | None = None) -> Repository:
             return _open(place, name)
         except (ImportError, KbError) as e:
             reasons[name] = str(e)
-    raise NoBackend(place.git_dir, reasons)
+    hint = ""
+    if backend and NAMES[backend] not in _fitting(place):
+        kind = "SHA-256" if place.object_format != "sha1" else "reftable"
+        hint = f"unset GIT_KB_BACKEND or set it to '{DULWICH}': only that reads {kind} repositories"
+    elif backend:
+        hint = f"unset GIT_KB_BACKEND, and the library that can is taken; '{backend}' alone was asked for"
+    raise NoBackend(place.git_dir, reasons, hint)
 
 
 def _fitting(place: Place) -> list[str]:

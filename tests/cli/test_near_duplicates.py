@@ -43,6 +43,15 @@ def test_near_duplicates_in_words(kb):
     assert kb.run("ingest", "-q").err == ""
 
 
+def test_the_command_that_is_named_names_all_pairs(kb):
+    for month in ("May", "June", "July"):
+        kb.write(f"docs/{month}.md", f"# In {month}\n\n{TEXT.replace('May', month)}\n")
+    done = kb.run("ingest")
+    assert "near-duplicates: 3 pairs of sections; 'git kb ingest --near-duplicates --verbose' names all there are\n" in done.err
+    done = kb.run("ingest", "--near-duplicates", "--verbose")
+    assert sum("  ~  " in line for line in done.err.splitlines()) == 3
+
+
 def test_the_same_section_elsewhere_is_none(kb):
     kb.write("docs/swarm.md", f"# Swarms\n\n{TEXT}\n")
     kb.write("docs/copy.md", f"# Swarms\n\n{TEXT}\n")

@@ -8,6 +8,7 @@ import pytest
 from kb import (
     CORPUS,
     GUIDE,
+    ROOT,
     Kb,
     assert_message,
     command,
@@ -21,6 +22,7 @@ from kb import (
 
 from git_kb.cli.env import worker_count
 from git_kb.cli.main import COMMANDS, command_module, command_parser
+from git_kb.repo.open import NAMES
 
 
 @pytest.fixture
@@ -223,6 +225,17 @@ def test_a_wrong_option_gets_one_line_and_the_usage(tmp_path, verb):
         (["index", "--jobs=-1"], "option '--jobs': -1 is negative"),
         (["index", "-j1_0"], "option '--jobs': '1_0' is not a number"),
         (["log", "-n", "x"], "option '--max-count': 'x' is not a number"),
+        (["search", "--limit", "9" * 20, "x"], f"option '--limit': '{'9' * 20}' is out of range: numbers have at most 18 digits"),
+        (
+            ["search", "--offset=-" + "9" * 19, "x"],
+            f"option '--offset': '-{'9' * 19}' is out of range: numbers have at most 18 digits",
+        ),
+        (["search", "--weights", "k1=1e7", "x"], "'k1=1e7' is out of range: 'k1' goes from 0 to 1000000"),
+        (["search", "--weights", "b.code=1.5", "x"], "'b.code=1.5' is out of range: 'b.code' goes from 0 to 1"),
+        (["search", "--weights", "b=-1", "x"], "'b=-1' is out of range: 'b' goes from 0 to 1"),
+        (["search", "--weights", "code=nan", "x"], "'code=nan' is out of range: 'code' goes from 0 to 1000000"),
+        (["search", "--weights", "heading=", "x"], "'heading=' is no weight: '' is not a number"),
+        (["search", "--weights", "=3", "x"], "'=3' is no weight: nothing is called ''"),
         (["log", "a", "b"], "unexpected argument 'b'"),
         (["init", "here"], "unexpected argument 'here'"),
     ],
@@ -428,7 +441,70 @@ def test_in_a_sha256_repository(tmp_path, backend):
     assert len(kb.json("show", "notes.txt")["blob"]) == 64
     assert kb.run("search", "--at", "HEAD", "swarm", GIT_KB_BACKEND=backend).code == 0
     kb.check()
-    assert_message(kb.run("status", GIT_KB_BACKEND="pygit2"), 128, "cannot open")
+    for name in ("pygit2", "libgit2"):
+        done = kb.run("status", GIT_KB_BACKEND=name)
+        assert_message(
+            done, 128, "cannot open", "hint: unset GIT_KB_BACKEND or set it to 'dulwich': only that reads SHA-256 repositories"
+        )
+
+
+def test_each_backend_that_a_hint_names_is_taken(kb):
+    hint = kb.run("status", GIT_KB_BACKEND="nope").err.splitlines()[-1]
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        row = next(line for line in file if line.startswith("| `GIT_KB_BACKEND`"))
+    for name in NAMES:
+        assert f"'{name}'" in hint
+        assert f"`{name}`" in row
+        assert kb.run("status", GIT_KB_BACKEND=name).code == 0
+
+
+LONG = "x" * 100_000
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        [LONG],
+        ["--" + LONG],
+        ["-C", LONG, "status"],
+        ["search", LONG],
+        ["search", f"{LONG} before:{LONG} heading:->{'-' * 300}"],
+        ["search", "--" + LONG],
+        ["search", "--at", LONG, "x"],
+        ["search", "--since", LONG, "x"],
+        ["search", "--near", LONG],
+        ["search", "--limit", "9" * 100_000, "x"],
+        ["search", "--limit", LONG, "x"],
+        ["search", "--weights", LONG, "x"],
+        ["search", "--mode", LONG, "x"],
+        ["search", "--path", "../" + LONG, "x"],
+        ["query", "--at", LONG, "x"],
+        ["show", LONG],
+        ["show", f"{LONG}#{LONG}"],
+        ["recall", LONG],
+        ["ingest", LONG],
+        ["ingest", "https://" + LONG],
+        ["log", LONG],
+        ["log", "-n", LONG],
+        ["cat-section", LONG],
+        ["ls-sections", LONG],
+        ["dump-segment", LONG],
+        ["chunk", LONG],
+        ["tokens", LONG],
+        ["hash-section", LONG],
+        ["status", LONG],
+    ],
+    ids=lambda args: " ".join(args)[:30],
+)
+def test_what_was_typed_is_echoed_no_longer_than_is_of_use(kb, args):
+    done = kb.run(*args)
+    assert len(done.err) < 6000, (args, len(done.err))
+    assert all(len(line) < 1100 for line in done.err.splitlines())
+    assert "Traceback" not in done.err
+
+
+def test_a_backend_is_named_that_the_repository_needs(kb):
+    assert_message(kb.run("status", GIT_KB_BACKEND=LONG), 129, "unknown backend 'xxx")
 
 
 def test_both_backends_make_the_same(tmp_path):
