@@ -303,6 +303,8 @@ class _Parser:
             return False
         after = text[at + 1]
         if not (after.isalnum() or after in "_(" or after in OPENING):
+            if after in ".#$@" and text[at + 2 : at + 3].isalnum():
+                self._warn("'-' before a symbol excludes nothing: the word is looked for; '-' and its letters exclude these")
             return False
         self.at += 1
         return True

@@ -256,6 +256,11 @@ def test_symbols_behind_a_field_are_told(field, written, literals, says, beside)
         ('-"->" wine', ["in an exclusion '->' has no letter or digit to look for: it is passed over"]),
         ("-body:🚀 wine", ["in an exclusion '🚀' has no letter or digit to look for: it is passed over"]),
         ('-"red, white." wine', []),
+        *(
+            (f"-{word} wine", ["'-' before a symbol excludes nothing: the word is looked for; '-' and its letters exclude these"])
+            for word in (".env", "#1234", "$HOME", "@decorator")
+        ),
+        ("--dry-run -> -- -= a-.b -.", []),
         ('heading:"red, white; and blue?"', []),
         ("heading:don't -well-known", []),
         (
