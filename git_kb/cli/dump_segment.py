@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from git_kb.index.segment import Segment
 
 SUMMARY = "print what a segment of the index holds"
-KBID_SIZE = 16
 
 
 class UnknownSegment(KbError):
@@ -121,9 +120,9 @@ def _entries(segment: Segment) -> Iterator[dict[str, object]]:
 
 
 def _named(entry_id: bytes) -> dict[str, object]:
-    from git_kb.model.section import kbid_text
+    from git_kb.model.section import RAW_SIZE, kbid_text
 
-    return {"kbid": kbid_text(entry_id[:KBID_SIZE]), "heading": entry_id[KBID_SIZE:].hex()}
+    return {"kbid": kbid_text(entry_id[:RAW_SIZE]), "heading": entry_id[RAW_SIZE:].hex()}
 
 
 def _terms(segment: Segment, prefix: str) -> Iterator[dict[str, object]]:
@@ -132,7 +131,7 @@ def _terms(segment: Segment, prefix: str) -> Iterator[dict[str, object]]:
 
 
 def _postings(segment: Segment, term: str) -> Iterator[dict[str, object]]:
-    from git_kb.model.section import kbid_text
+    from git_kb.model.section import RAW_SIZE, kbid_text
 
     postings = segment.postings(term)
     if postings is None:
@@ -142,7 +141,7 @@ def _postings(segment: Segment, term: str) -> Iterator[dict[str, object]]:
         )
     for ordinal in postings.ordinals:
         impact = postings.impact(ordinal)
-        yield {"ordinal": ordinal, "kbid": kbid_text(segment.entry_id(ordinal)[:KBID_SIZE]), "impact": impact}
+        yield {"ordinal": ordinal, "kbid": kbid_text(segment.entry_id(ordinal)[:RAW_SIZE]), "impact": impact}
 
 
 def _tokens(segment: Segment, ordinal: int) -> Iterator[dict[str, object]]:

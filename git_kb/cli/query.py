@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from git_kb.search.answer import CitedAnswer
 
 SUMMARY = "answer a question with citations"
+# A question is asked in many ways to find what to suggest, so a long one takes seconds.
+MAX_QUESTION = 10_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_view_arguments(parser)
     parser.add_argument("--json", action="store_true", help="the same as one JSON document")
     parser.add_argument("-q", "--quiet", action="store_true", help="no notes on standard error")
-    parser.add_argument("question", nargs="+", help="the question")
+    parser.add_argument("question", nargs="+", help=f"the question; at most {MAX_QUESTION} characters of it are read")
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
@@ -41,6 +43,9 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
     env.quiet = args.quiet or args.json
     question = " ".join(args.question)
+    if len(question) > MAX_QUESTION:
+        env.warn(f"of the question's {len(question)} characters, the first {MAX_QUESTION} are read")
+        question = question[:MAX_QUESTION]
     parameters = agreed_or_default(env)
     opened = None if args.at or args.cached or env.place.work_tree is None else current_view(env.place)
     sources: dict[str, bytes] = {}

@@ -165,12 +165,12 @@ def make_scope(
     rev = state.rev or "HEAD"
     if not near:
         return Scope(rev, older, corrects=True, lists=True)
-    from git_kb.output.show import ID_SIZE
+    from git_kb.model.section import RAW_SIZE
     from git_kb.search.near import near_query
 
     entry_ids = list(dict.fromkeys(place.row.entry_id for place in near_places(view, near, state, env)))
     query = near_query(view, segments, entry_ids, parameters)
-    return Scope(rev, (older or frozenset()) | {entry_id[:ID_SIZE] for entry_id in entry_ids}, query)
+    return Scope(rev, (older or frozenset()) | {entry_id[:RAW_SIZE] for entry_id in entry_ids}, query)
 
 
 def near_places(view: View, name: str, state: StateName, env: Env) -> list[Place]:

@@ -20,14 +20,13 @@ from git_kb.index.pagefile import DamagedSegment, OtherFeature, PageFile, encode
 from git_kb.index.segments import merge_groups
 from git_kb.index.varint import decode_varints, encode_varints
 from git_kb.model.reference import ANCHOR, DEFINITION, GENERATION, KINDS, LABEL, MARKERS, WIKI, Reference
-from git_kb.model.section import MIN_PREFIX, Section, decode_section, is_kbid_prefix
+from git_kb.model.section import MIN_PREFIX, RAW_SIZE, Section, decode_section, is_kbid_prefix
 from git_kb.model.source import path_of_source
 from git_kb.repo.lockfile import atomic_write, is_leftover
 
 MAGIC = b"GITKBREF"
 DIRECTORY = "references"
 PREFIX, SUFFIX = "ref-", ".kbr"
-KBID_SIZE = 16
 MAX_STEM = 200
 _INDEX_KEYS = ("/readme", "/index", "/_index")
 
@@ -162,9 +161,9 @@ class ReferenceFile:
         self.file = PageFile(path, MAGIC, GENERATION, data)
         try:
             size = self.file.area("kbids")[1]
-            if size % KBID_SIZE or self.file.area("ends")[1] != size // 4:
+            if size % RAW_SIZE or self.file.area("ends")[1] != size // 4:
                 raise DamagedSegment(path, 0, "its areas do not fit each other")
-            self.n_sections = size // KBID_SIZE
+            self.n_sections = size // RAW_SIZE
             at, length = self.file.area("keys")
             self._keys = Tree(lambda offset, n: self.file.read(at + offset, n), length)
             self._kbids_at = self.file.area("kbids")[0]
@@ -176,11 +175,11 @@ class ReferenceFile:
     def kbids(self) -> list[bytes]:
         """Return the kbids of all sections, ascending."""
         data = bytes(self.file.read_area("kbids"))
-        return [data[at : at + KBID_SIZE] for at in range(0, len(data), KBID_SIZE)]
+        return [data[at : at + RAW_SIZE] for at in range(0, len(data), RAW_SIZE)]
 
     def kbid(self, ordinal: int) -> bytes:
         """Return one of them."""
-        return bytes(self.file.read(self._kbids_at + ordinal * KBID_SIZE, KBID_SIZE))
+        return bytes(self.file.read(self._kbids_at + ordinal * RAW_SIZE, RAW_SIZE))
 
     def records(self, kbid: bytes) -> bytes | None:
         """Return the records of a section, None when the file does not have it."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from git_kb.index.segments import Segments
 from git_kb.index.view import View, ViewRow
-from git_kb.model.section import kbid_text
+from git_kb.model.section import RAW_SIZE, kbid_text
 from git_kb.repo.discover import Place
-from git_kb.search.find import ID_SIZE, Found, origins
+from git_kb.search.find import Found, origins
 from git_kb.search.passages import sentence_spans
 from git_kb.search.query import CLOSING, OPENING, parse_query
 from git_kb.search.question import content_terms
@@ -145,4 +145,4 @@ def _citation(view: View, row: ViewRow) -> str:
 
 
 def _kbid(entry_id: bytes) -> str:
-    return kbid_text(entry_id[:ID_SIZE])
+    return kbid_text(entry_id[:RAW_SIZE])

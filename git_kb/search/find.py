@@ -8,7 +8,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from git_kb.errors import shortened
-from git_kb.model.section import cut_section, kbid_text
+from git_kb.model.section import RAW_SIZE, cut_section, kbid_text
 from git_kb.search.query import MAX_SHOWN, Atom, parse_query
 from git_kb.search.rank import search
 from git_kb.search.score import DEFAULTS
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     States = Callable[[list[ViewDocument]], dict[str, str]]
 
-ID_SIZE = 16
 # Of a hit that stands in many documents, the sources of so many are looked at.
 MAX_PLACES = 5
 # Ranking takes so many terms, and beginnings of terms, at its full speed.
@@ -340,7 +339,7 @@ class Asked:
             if rows:
                 confidence = min(1.0, hit.score / result.best_possible) if result.best_possible else 0.0
                 placed = [(row, self.view.document(row.doc)) for row in rows]
-                found.append(Found(hit, kbid_text(hit.entry_id[:ID_SIZE]), placed, confidence))
+                found.append(Found(hit, kbid_text(hit.entry_id[:RAW_SIZE]), placed, confidence))
         return found
 
     def rows_of(self, entry_id: bytes) -> list[ViewRow]:
@@ -427,18 +426,18 @@ def origins(view: View, entry_ids: Iterable[bytes]) -> Iterator[tuple[str, str, 
     for entry_id in entry_ids:
         for row in view.rows_of(entry_id):
             document = view.document(row.doc)
-            yield kbid_text(entry_id[:ID_SIZE]), document.source, document.blob
+            yield kbid_text(entry_id[:RAW_SIZE]), document.source, document.blob
 
 
 def _chosen(view: View, filters: Filters, without: frozenset[bytes]) -> set[bytes]:
     """Return the ids of the entries that stand in a document that passes."""
     if not filters:
-        return {id_ for id_ in view.part(0, view.n_documents).entry_ids() if id_[:ID_SIZE] not in without}
+        return {id_ for id_ in view.part(0, view.n_documents).entry_ids() if id_[:RAW_SIZE] not in without}
     chosen = set()
     for document in view.documents():
         if filters.takes(document):
             for number in document.rows:
                 row = view.row(number)
-                if filters.takes_row(document, row) and row.entry_id[:ID_SIZE] not in without:
+                if filters.takes_row(document, row) and row.entry_id[:RAW_SIZE] not in without:
                     chosen.add(row.entry_id)
     return chosen

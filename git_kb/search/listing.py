@@ -5,6 +5,7 @@ As `git log -- <path>` does without a pattern. docs/query-language.md, "Filters 
 
 from __future__ import annotations
 
+from git_kb.model.section import RAW_SIZE
 from git_kb.search.match import Lists, make_check
 from git_kb.search.rank import Hit, Result
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     # Entry id, and where it is indexed.
     Listed = tuple[bytes, Segment, int]
 
-ID_SIZE = 16
-
 
 def list_entries(view: View, segments: Segments, query: Query, filters: Filters, without: frozenset[bytes]) -> list[Listed]:
     """Return the entries that pass the filters and hold nothing the query excludes: by source, then as they stand in it.
@@ -33,7 +32,7 @@ def list_entries(view: View, segments: Segments, query: Query, filters: Filters,
         for document in sorted(view.documents(), key=lambda document: (document.source, document.name))
         if filters.takes(document)
         for row in map(view.row, document.rows)
-        if filters.takes_row(document, row) and row.entry_id[:ID_SIZE] not in without
+        if filters.takes_row(document, row) and row.entry_id[:RAW_SIZE] not in without
     )
     found: dict[bytes, Listed] = {}
     for segment in segments:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from git_kb.index.segments import Segments
 from git_kb.index.view import View, ViewDocument, ViewRow
-from git_kb.model.section import cut_section, kbid_text
+from git_kb.model.section import RAW_SIZE, cut_section, kbid_text
 from git_kb.repo.discover import Place
 from git_kb.repo.process import CatFile
 from git_kb.search.query import Atom, Query
@@ -23,7 +23,6 @@ from git_kb.search.telling import inverse_frequency
 from git_kb.store.content import read_contents
 from git_kb.text.fields import fields
 
-ID_SIZE = 16
 # The text of so many of the best hits is looked at.
 N_VERIFIED = 200
 # A scan of all sections stops after so many bytes.
@@ -169,7 +168,7 @@ def scan(place: Place, view: View, segments: Segments, literals: Iterable[str], 
         for row in _rows_with(view, document, data, needles):
             if row.entry_id in counts or (only is not None and row.entry_id not in only):
                 continue
-            section = cut_section(data, row.start, row.end, row.type or document.type, kbid_text(row.entry_id[:ID_SIZE]))
+            section = cut_section(data, row.start, row.end, row.type or document.type, kbid_text(row.entry_id[:RAW_SIZE]))
             if section is None:
                 continue
             text = fold(section.content.decode("utf-8", "replace"))
@@ -253,4 +252,4 @@ def fields_with(mime: str, content: str, literals: Iterable[str]) -> list[str]:
 
 
 def _kbid(entry_id: bytes) -> str:
-    return kbid_text(entry_id[:ID_SIZE])
+    return kbid_text(entry_id[:RAW_SIZE])

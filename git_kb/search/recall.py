@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from git_kb.index.references import KBID_SIZE, References, key_of_kbid, keys_of_document
+from git_kb.index.references import References, key_of_kbid, keys_of_document
 from git_kb.index.view import View, ViewDocument, ViewRow
 from git_kb.model.reference import ANCHOR, DEFINITION, MARKERS, Reference
-from git_kb.model.section import Section, kbid_text
+from git_kb.model.section import RAW_SIZE, Section, kbid_text
 from git_kb.search.resolve import EXTERNAL, Resolver, Target
 
 CONTEXT = 150
@@ -65,7 +65,7 @@ class Graph:
     def into(self, subject: Subject) -> list[Edge]:
         """Return the references that lead to a section, or to a document or any of its sections; by source and place."""
         if subject.doc >= 0:
-            kbids = {row.entry_id[:KBID_SIZE] for row in self.resolver.rows(subject.doc)}
+            kbids = {row.entry_id[:RAW_SIZE] for row in self.resolver.rows(subject.doc)}
             found = [e for e in self._edges(self._candidates({subject.doc}, kbids)) if self._leads(e, subject.doc, kbids)]
         else:
             docs = {row.doc for row in self._places(subject.kbid)}
@@ -106,7 +106,7 @@ class Graph:
         sections = read(edges)
         shown = []
         for edge in edges:
-            section = sections.get(edge.row.entry_id[:KBID_SIZE])
+            section = sections.get(edge.row.entry_id[:RAW_SIZE])
             text = "" if section is None else section.content.decode("utf-8", "replace")
             target = self.resolver.document(edge.target.doc) if edge.target.doc >= 0 else None
             line = edge.row.line + edge.reference.line

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from unicodedata import category, normalize
 from urllib.parse import unquote
 
-from git_kb.index.references import KBID_SIZE, References, path_of, wiki_parts
+from git_kb.index.references import References, path_of, wiki_parts
 from git_kb.index.view import View, ViewDocument, ViewRow
 from git_kb.model.document import docid_of_path
 from git_kb.model.reference import ANCHOR, DEFINITION, LABEL, MARKERS, WIKI, Reference
-from git_kb.model.section import is_kbid_prefix, kbid_bounds
+from git_kb.model.section import RAW_SIZE, is_kbid_prefix, kbid_bounds
 from git_kb.model.source import path_of_source, source_of_path
 from git_kb.store.manifest import SUFFIX
 
@@ -39,7 +39,7 @@ class Target(NamedTuple):
     @property
     def kbid(self) -> bytes | None:
         """The 16 bytes of the section's kbid."""
-        return None if self.row is None else self.row.entry_id[:KBID_SIZE]
+        return None if self.row is None else self.row.entry_id[:RAW_SIZE]
 
 
 NOTHING = Target(DANGLING)
@@ -70,7 +70,7 @@ class Resolver:
         return self._rows[number]
 
     def references_of(self, row: ViewRow) -> list[Reference]:
-        return self.references.of(row.entry_id[:KBID_SIZE])
+        return self.references.of(row.entry_id[:RAW_SIZE])
 
     def resolve(self, doc: int, reference: Reference) -> Target | None:
         """Return what a reference in a section of document number `doc` leads to; None when it turns out to be text."""
@@ -212,7 +212,7 @@ class Resolver:
         if not is_kbid_prefix(prefix):
             return NOTHING
         rows = self.view.rows_between(*kbid_bounds(prefix))
-        if len({row.entry_id[:KBID_SIZE] for row in rows}) > 1:
+        if len({row.entry_id[:RAW_SIZE] for row in rows}) > 1:
             return Target(AMBIGUOUS)
         return Target(RESOLVED, rows[0].doc, rows[0]) if rows else NOTHING
 

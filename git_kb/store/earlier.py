@@ -6,13 +6,11 @@ import os
 from collections.abc import Callable
 
 from git_kb.index.view import View
-from git_kb.model.section import kbid_bytes
+from git_kb.model.section import RAW_SIZE, kbid_bytes
 from git_kb.repo.process import git_at
 from git_kb.repo.protocol import Repository, UnknownRevision
 from git_kb.store.root import DOCUMENTS, NoKnowledgeBase
 from git_kb.store.state import StateName, open_documents
-
-ID_SIZE = 16
 
 
 def sections_at(
@@ -37,7 +35,7 @@ def sections_at(
     for document in view.documents():
         if document.name in left and document.name not in changed:
             del left[document.name]
-            found.update([ids[number][:ID_SIZE] for number in document.rows])
+            found.update([ids[number][:RAW_SIZE] for number in document.rows])
     found.update(kbid_bytes(row.kbid) for manifest in documents.load(left, warn) for row in manifest.sections)
     return frozenset(found)
 

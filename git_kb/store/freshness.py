@@ -31,7 +31,7 @@ from git_kb.index.view import (
     write_view,
 )
 from git_kb.model.document import FRONT_MATTER, Manifest
-from git_kb.model.section import decode_section, kbid_bytes, kbid_text
+from git_kb.model.section import RAW_SIZE, decode_section, kbid_bytes, kbid_text
 from git_kb.repo.discover import Place
 from git_kb.repo.lockfile import CannotWrite, Locked
 from git_kb.repo.objects import object_id
@@ -60,7 +60,6 @@ MIN_PARALLEL = 3_000
 LOT_DOCUMENTS = 1_000
 # What a repository raises that we may not write to, or not just now.
 NOT_STORED = (CannotWrite, CannotWritePack, InTheWay, RefLocked, RefRefused, OSError)
-ID_SIZE = 16
 
 
 class Hooks:
@@ -493,7 +492,7 @@ def _write_segments(pool: Pool, headings: dict[bytes, str], progress: Callable[[
 def read_entries(pool: Pool, headings: dict[bytes, str], lost: list[bytes], progress: Callable[[int], None]) -> Iterator[Entry]:
     """Yield entries in ascending order of id, content from the pool. Those of sections that the pool lacks go to `lost`."""
     ids = sorted(headings)
-    sections = pool.read_many(kbid_text(id_[:ID_SIZE]) for id_ in ids)
+    sections = pool.read_many(kbid_text(id_[:RAW_SIZE]) for id_ in ids)
     for done, (id_, (_kbid, section)) in enumerate(zip(ids, sections, strict=True)):
         if done % 1000 == 0:
             progress(done)
@@ -504,7 +503,7 @@ def read_entries(pool: Pool, headings: dict[bytes, str], lost: list[bytes], prog
 
 
 def _kbid(entry_id: bytes) -> str:
-    return kbid_text(entry_id[:ID_SIZE])
+    return kbid_text(entry_id[:RAW_SIZE])
 
 
 def _make_again(repo: Repository, pool: Pool, lost: set[str], documents: Documents, hooks: Hooks) -> int:

@@ -9,7 +9,6 @@ from typing import TypeVar
 from git_kb.index.pagefile import DamagedSegment
 from git_kb.index.references import (
     DIRECTORY,
-    KBID_SIZE,
     ReferenceFile,
     References,
     drop_files,
@@ -22,7 +21,7 @@ from git_kb.index.references import (
 )
 from git_kb.index.segments import Segments
 from git_kb.index.view import View
-from git_kb.model.section import kbid_text
+from git_kb.model.section import RAW_SIZE, kbid_text
 from git_kb.repo.discover import Place
 from git_kb.repo.lockfile import Locked
 from git_kb.repo.protocol import Repository
@@ -49,7 +48,7 @@ def fresh_references(repo: Repository, view: View, hooks: Hooks) -> References:
     for name in damaged:
         hooks.warn(f"'{os.path.join(kb_dir, DIRECTORY, name)}' is damaged; what it held is found again")
     known = References(files)
-    missing = known.missing({id_[:KBID_SIZE] for id_ in view.part(0, view.n_documents).entry_ids()})
+    missing = known.missing({id_[:RAW_SIZE] for id_ in view.part(0, view.n_documents).entry_ids()})
     if not missing:
         return known
     n = len(missing)

@@ -255,3 +255,9 @@ def test_a_mime_type_is_checked_wherever_one_is_given(kb):
     for verb in (["tokens", "a.md"], ["hash-section", "a.md"]):
         assert "'text' is not a MIME type" in kb.run(*verb, "-t", "text").err
         assert kb.run(*verb, "-t", "Text/Markdown; charset=utf-8").out == kb.ok(*verb)
+
+
+def test_of_a_very_long_question_the_beginning_is_read(kb):
+    done = kb.run("query", "Where does the hive stand? " + "hive OR " * 3000)
+    assert "of the question's 24027 characters, the first 10000 are read" in done.err
+    assert "warning" not in kb.run("query", "Where does the hive stand?").err
