@@ -14,7 +14,7 @@ from git_kb.text.words import FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from git_kb.index.segment import Postings, Segment
     from git_kb.search.query import Group
@@ -161,12 +161,26 @@ def candidates(node: Node, lists: Lists) -> set[int]:
     return set().union(*[candidates(atom, lists) for atom in node.should])
 
 
+def candidates_of_all(nodes: Sequence[Node], lists: Lists) -> set[int]:
+    """Return ordinals among which are all entries that hold each of the nodes."""
+    first, *others = sorted(nodes, key=lambda node: cost(node, lists))
+    listed = candidates(first, lists)
+    for node in others:
+        if isinstance(node, Atom):
+            listed = set().union(*[_narrowed(listed, reading) for reading in lists.readings(node)])
+    return listed
+
+
 def _holding_all(reading: list[list[Postings]]) -> set[int]:
-    order = sorted(reading, key=lambda found: sum(p.df for p in found))
-    listed = {o for postings in order[0] for o in postings.ordinals}
-    for found in order[1:]:
+    first, *others = sorted(reading, key=lambda found: sum(p.df for p in found))
+    return _narrowed({o for postings in first for o in postings.ordinals}, others)
+
+
+def _narrowed(listed: set[int], reading: list[list[Postings]]) -> set[int]:
+    """Return those of the ordinals that hold every term of a reading."""
+    for found in reading:
         if sum(p.df for p in found) <= MAX_RATIO * len(listed):
-            listed.intersection_update(chain.from_iterable([p.ordinals for p in found]))
+            listed = listed.intersection(chain.from_iterable([p.ordinals for p in found]))
         else:
             rows = list(listed)
             listed = {o for p in found for o in compress(rows, p.impacts_of(rows))}

@@ -43,6 +43,8 @@ MAX_LANES = 64
 # Up to so many postings, matches are counted one by one; up to so many entries, a filter is a list of candidates.
 MAX_COUNTED = 1000
 MAX_LISTED = 500
+# Up to so many candidates of what a query demands are all checked.
+MAX_PASSED = 2200
 # Entries looked at for a first threshold.
 N_SEEDS = 50
 # For more entries than this, a list is made dense to look them up.
@@ -490,36 +492,38 @@ class _Search:
         return complete
 
     def _run_required(self) -> tuple[int, bool]:
-        from git_kb.search.match import candidates, cost, make_check, present
+        from git_kb.search.match import candidates_of_all, cost, make_check, present
 
         for node in self.root.must:
             check = make_check(node, self.found)
             if check is None:
                 return 0, True
             self.checks.append(check)
-        first = min(self.root.must, key=lambda node: cost(node, self.found))
-        n_lists = len(self.root.must)
-        if cost(first, self.found) * n_lists * PROBE_US <= n_lists * LANE_US or len(self.lists) > MAX_LANES:
-            listed = candidates(first, self.found)
-            if len(listed) > MAX_COUNTED:
-                self._score_listed(listed)
-                return self.n_matching, False
-            # Few enough to look at all of them, which gives an exact total.
-            matching = self._passing(listed)
-            self.checks, self.bans, self.mask = [], [], None
-            self._score_listed(matching)
-            if len(self.best.rows) < self.best.size:
-                # What matches counts, even where nothing gives it a score.
-                scored = {ordinal for _, _, index, ordinal in self.best.rows if index == self.index}
-                for ordinal in matching:
-                    if ordinal not in scored:
-                        self.best.add(0.0, self.segment.entry_id(ordinal), self.index, ordinal)
-            return len(matching), True
-        needed = -1
-        for node in self.root.must:
-            needed &= present(node, self.found)
-        complete = self._score_lanes(needed)
-        return self.n_matching, complete
+        if min(cost(node, self.found) for node in self.root.must) <= MAX_PASSED or len(self.lists) > MAX_LANES:
+            listed = list(candidates_of_all(self.root.must, self.found))
+        else:
+            needed = -1
+            for node in self.root.must:
+                needed &= present(node, self.found)
+            if needed.bit_count() > MAX_PASSED:
+                complete = self._score_lanes(needed)
+                return self.n_matching, complete
+            n = self.segment.n_entries
+            listed = list(compress(range(n), needed.to_bytes(n, "little")))
+        if len(listed) > MAX_PASSED:
+            self._score_listed(listed)
+            return self.n_matching, False
+        # Few enough to look at all of them, which gives an exact total.
+        matching = self._passing(listed)
+        self.checks, self.bans, self.mask = [], [], None
+        self._score_listed(matching)
+        if len(self.best.rows) < self.best.size:
+            # What matches counts, even where nothing gives it a score.
+            scored = {ordinal for _, _, index, ordinal in self.best.rows if index == self.index}
+            for ordinal in matching:
+                if ordinal not in scored:
+                    self.best.add(0.0, self.segment.entry_id(ordinal), self.index, ordinal)
+        return len(matching), True
 
 
 def _places(postings: Postings, flags: bytes, n: int) -> Iterable[int]:
