@@ -95,7 +95,7 @@ _CODE_RUN = re.compile(r"(?:(?: {4}| {0,3}\t)[ \t]*[^ \t\n][^\n]*\n?|[ \t]*\n)+"
 _BLANK_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
 _BLANK_AFTER = re.compile(r"\n[ \t]*(?:\n|\Z)")
 # Paragraph lines that neither end the paragraph nor can be anything else, wherever they stand.
-_PLAIN_RUN = re.compile(r"(?:[ \t]*+[^\s\0#>*+\-_=~`<|:0-9][^\n]*(?:\n|\Z))*+")
+_PLAIN_RUN = re.compile(r"(?:[ \t]*+[^\s\0#>*+\-_=~`<|:0-9][^\n]*(?:\n|\Z))*")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r" {0,3}([*_-])[ \t]*(?:\1[ \t]*){2,}$", re.MULTILINE)
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]([^\n]*))?(?:\n|\Z)")
@@ -395,7 +395,7 @@ def _inside(width: int) -> re.Pattern[str]:
     """Return a pattern for lines that are blank or indented by `width` columns or more."""
     fours, rest = divmod(width, 4)
     indent = f"(?: {{0,3}}\t| {{4}}){{{fours}}}" + (f"(?: {{{rest}}}| {{0,{rest - 1}}}\t)" if rest else "")
-    return re.compile(rf"(?:{indent}[^\n]*(?:\n|\Z)|[ \t]*(?:\n|\Z))*+")
+    return re.compile(rf"(?:{indent}[^\n]*(?:\n|\Z)|[ \t]*(?:\n|\Z))*")
 
 
 def _item_ends(s: str, pos: int) -> bool:
@@ -468,7 +468,7 @@ def _without_lazy_run(lines: Iterator[tuple[str, int]], ends: list[int]) -> Iter
 # Link reference definitions.
 
 _LINE_REST = re.compile(r"[ \t]*(?:\n|\Z)")
-_TITLE_REST = {c: re.compile(rf"(?:[^\\{re.escape(c)}{'(' if c == ')' else ''}]|\\[\s\S]|\\\Z)*+") for c in "\"')"}
+_TITLE_REST = {c: re.compile(rf"(?:[^\\{re.escape(c)}{'(' if c == ')' else ''}]|\\[\s\S]|\\\Z)*") for c in "\"')"}
 
 
 class _Continued:

@@ -12,8 +12,8 @@ WHITESPACE = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
 
-LABEL = re.compile(r"(?:[^\[\]\\]|\\[\s\S])*+")
-_POINTED = re.compile(r"<((?:[^\n<>\\]|\\[\s\S])*+)>")
+LABEL = re.compile(r"(?:[^\[\]\\]|\\[\s\S])*")
+_POINTED = re.compile(r"<((?:[^\n<>\\]|\\[\s\S])*)>")
 _BAD_SCHEME = re.compile(r"(?:vbscript|javascript|file|data):")
 _GOOD_DATA = re.compile(r"data:image/(?:gif|png|jpeg|webp);")
 _ESCAPE_OR_ENTITY = re.compile(r"\\([!-/:-@\[-`{-~])|&(?:#[xX]([0-9a-fA-F]{1,6})|#([0-9]{1,7})|([a-zA-Z][a-zA-Z0-9]{1,31}));")
@@ -30,7 +30,7 @@ _TAG = re.compile(
     r"|[A-Za-z][A-Za-z0-9-]*(?:\s+[a-zA-Z_:][a-zA-Z0-9:._-]*(?:\s*=\s*(?:[^\"'=<>`\x00-\x20]+|'[^']*'|\"[^\"]*\"))?)*\s*/?"
     r"|!---?|!--[\s\S]*?--|\?[\s\S]*?\?|![A-Za-z][^>]*|!\[CDATA\[[\s\S]*?\]\])>"
 )
-_LINK_TITLE = re.compile(r"\"(?:[^\"\\]|\\[\s\S])*+\"|'(?:[^'\\]|\\[\s\S])*+'|\((?:[^()\\]|\\[\s\S])*+\)")
+_LINK_TITLE = re.compile(r"\"(?:[^\"\\]|\\[\s\S])*\"|'(?:[^'\\]|\\[\s\S])*'|\((?:[^()\\]|\\[\s\S])*\)")
 _LINK_BLANKS = re.compile(r"[ \t\n]*")
 
 

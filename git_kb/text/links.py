@@ -21,15 +21,15 @@ MAX_TARGET = 2000
 PROSE = ("text/plain", "text/x-rst", "text/html", "text/csv", "text/asciidoc", "text/org")
 
 # What stands in the angle brackets of a tag, as CommonMark has it: no blank line is in it, and nothing but attributes.
-_BLANKS = r"(?:[ \t]++(?:\n[ \t]*+)?+|\n[ \t]*+)"
-_QUOTED = r"\"(?:[^\"\n]|\n(?![ \t]*+\n)){0,1000}+\"|'(?:[^'\n]|\n(?![ \t]*+\n)){0,1000}+'"
-_VALUE = rf"{_BLANKS}?+={_BLANKS}?+(?:{_QUOTED}|[^\s\"'=<>`]{{1,1000}}+)"
-_INSIDE = rf"[A-Za-z][A-Za-z0-9-]*+(?:{_BLANKS}[A-Za-z_:][A-Za-z0-9_.:-]*+(?:{_VALUE})?+){{0,50}}+{_BLANKS}?+/?"
+_BLANKS = r"(?:[ \t]++(?:\n[ \t]*+)?|\n[ \t]*+)"
+_QUOTED = r"\"(?:[^\"\n]|\n(?![ \t]*+\n)){0,1000}\"|'(?:[^'\n]|\n(?![ \t]*+\n)){0,1000}'"
+_VALUE = rf"{_BLANKS}?={_BLANKS}?(?:{_QUOTED}|[^\s\"'=<>`]{{1,1000}}+)"
+_INSIDE = rf"[A-Za-z][A-Za-z0-9-]*+(?:{_BLANKS}[A-Za-z_:][A-Za-z0-9_.:-]*+(?:{_VALUE})?){{0,50}}{_BLANKS}?/?"
 # First what needs no look: text, escapes, code spans of one tick on one line, and marks that begin none of the tokens. Then one
 # token. A "simple" link has no brackets, escapes, code, tags or line ends in its text, nor what needs more care in its destination.
 _TOKEN = re.compile(
-    r"(?:[^\\`\[\]!$<]++|\\[\s\S]|(?<!`)`[^`\n]++`(?!`)|!(?!\[)|\$(?!\()|<(?![A-Za-z!?]))*+(?P<at>)(?:"
-    r"(?P<ticks>`+)"
+    r"(?:[^\\`\[\]!$<]++|\\[\s\S]|(?<!`)`[^`\n]++`(?!`)|!(?!\[)|\$(?!\()|<(?![A-Za-z!?]))*(?P<at>)(?:(?P<end>\Z)"
+    r"|(?P<ticks>`+)"
     r"|(?P<image>!)?\[[^\\`\[\]!$<\n]*+\]\((?P<simple>[^\s()\\<&]{1,2000}+)\)"
     r"|!?\[\[(?P<wiki>[^\[\]\n]{1,500})\]\](?![(\[])"
     r"|(?P<open>!?\[)"
@@ -45,26 +45,26 @@ _TAG = re.compile(r"<(?P<tag>[A-Za-z][^<>]{0,1000})>")
 _BLANK = re.compile(r"\n[ \t>]*\n")
 _TICKS = re.compile(r"`+")
 _LEVEL_3 = r"\([^\s()\\]{0,1000}+\)"
-_LEVEL_2 = rf"\((?:[^\s()\\]|\\.|{_LEVEL_3}){{0,1000}}+\)"
-_TITLE = r"(?:\"(?:[^\"\\]|\\[\s\S]){0,1000}+\"|'(?:[^'\\]|\\[\s\S]){0,1000}+'|\((?:[^()\\]|\\[\s\S]){0,1000}+\))"
+_LEVEL_2 = rf"\((?:[^\s()\\]|\\.|{_LEVEL_3}){{0,1000}}\)"
+_TITLE = r"(?:\"(?:[^\"\\]|\\[\s\S]){0,1000}\"|'(?:[^'\\]|\\[\s\S]){0,1000}'|\((?:[^()\\]|\\[\s\S]){0,1000}\))"
 _INLINE = re.compile(
     rf"\([ \t\n]*(?:<(?P<pointed>[^<>\n]{{0,2000}})>"
-    rf"|(?P<bare>(?:[^\s()\\<]|\\.|{_LEVEL_2})(?:[^\s()\\]|\\.|{_LEVEL_2}){{0,2000}}+)?)"
+    rf"|(?P<bare>(?:[^\s()\\<]|\\.|{_LEVEL_2})(?:[^\s()\\]|\\.|{_LEVEL_2}){{0,2000}})?)"
     rf"(?:[ \t\n]+{_TITLE})?[ \t\n]*\)"
 )
-_REFERENCE = re.compile(r"\[((?:[^\[\]\\]|\\[\s\S]){0,999}+)\]")
+_REFERENCE = re.compile(r"\[((?:[^\[\]\\]|\\[\s\S]){0,999})\]")
 _DEFINITION = re.compile(
-    r"^[ \t>]{0,20}\[((?:[^\[\]\\\n]|\\.){1,999}+)\]:[ \t]*\n?[ \t]*(?:<(?P<pointed>[^<>\n]{0,2000})>|(?P<bare>[^\s<]\S{0,2000}))",
+    r"^[ \t>]{0,20}\[((?:[^\[\]\\\n]|\\.){1,999})\]:[ \t]*\n?[ \t]*(?:<(?P<pointed>[^<>\n]{0,2000})>|(?P<bare>[^\s<]\S{0,2000}))",
     re.MULTILINE,
 )
 # `## Heading {#id}`, in the first lines, where a section has its heading.
 _HEADING_ID = re.compile(r"\A(?:[^\n]*\n)?[^\n]*?\{:?[ \t]*#([^\s{}]{1,200})[^{}\n]{0,200}\}[ \t]*(?:\n|\Z)")
-_ATTRIBUTE = re.compile(r"([^\s\"'>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?+")
+_ATTRIBUTE = re.compile(r"([^\s\"'>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?")
 _LINKING = ("a", "img", "iframe")
 # What HTML is not to be looked into, up to what ends it. Where it begins a line, blank lines are part of it.
 _RAW_ENDS = {"<!--": "-->", "<?": "?>", "<![CDATA[": "]]>"}
 _RAW_TAGS = ("pre", "script", "style", "textarea")
-_BLOCK_START = re.compile(r"(?: {0,3}(?:>|[-+*][ \t]|[0-9]{1,9}[.)][ \t]))*+ {0,3}\Z")
+_BLOCK_START = re.compile(r"(?: {0,3}(?:>|[-+*][ \t]|[0-9]{1,9}[.)][ \t]))* {0,3}\Z")
 _MAX_BLOCK_START = 40
 _FENCE_OR_COMMENT = re.compile(rf"(?:{FENCE_LINE.pattern}|^[ \t>]*+(<!--))", re.MULTILINE)
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -188,7 +188,7 @@ class _Scanner:
         if self.content.find("]:", self.start, self.end) >= 0:
             self._define()
         at = self.start
-        while m := _TOKEN.match(self.content, at, self.end):
+        while (m := _TOKEN.match(self.content, at, self.end)) and m.lastgroup != "end":
             while self.n_blanks < len(self.blanks) and self.blanks[self.n_blanks] < m.start("at"):
                 self.n_blanks += 1
                 self.stack.clear()
