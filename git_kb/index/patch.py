@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from itertools import repeat
 
 from git_kb.index.build import from_little_endian, little_endian
-from git_kb.index.segment import ENTRY_SIZE
 from git_kb.index.segments import Segments
-from git_kb.index.view import ROW, Masks, View, ViewPart
+from git_kb.index.view import Masks, View, ViewPart
 
 # Rows that come and go, and entries to be looked up in segments; above, it is as quick to begin anew.
 MAX_ROWS, MAX_LOOK_UPS = 2000, 4000
@@ -33,13 +32,13 @@ def patch_order(documents: ViewPart, segments: Segments, old: View) -> tuple[byt
     moved = _moved_rows(documents, old.n_rows)
     if moved is None:
         return None
-    id_of = _Ids(documents.rows).of
+    id_of = documents.entry_id
     try:
         numbers = from_little_endian(bytes(old.file.read_area("order")))
         order = [row for row in map(moved.__getitem__, numbers) if row >= 0]
     except IndexError:
         return None
-    for row in _new_rows(documents):
+    for row in documents.new_rows():
         order.insert(bisect_left(order, (id_of(row), row), key=lambda r: (id_of(r), r)), row)
 
     def is_live(entry_id: bytes) -> bool:
@@ -57,16 +56,6 @@ def patch_order(documents: ViewPart, segments: Segments, old: View) -> tuple[byt
     return little_endian(array("I", order)), masks, n_entries
 
 
-class _Ids:
-    """The entry ids of rows."""
-
-    def __init__(self, rows: bytes | bytearray):
-        self.rows = rows
-
-    def of(self, row: int) -> bytes:
-        return bytes(self.rows[ROW.size * row : ROW.size * row + ENTRY_SIZE])
-
-
 def _moved_rows(documents: ViewPart, n_old: int) -> array[int] | None:
     """Return the new number of each old row, -1 where it is gone; None when they have changed their order."""
     moved = array("i")
@@ -80,14 +69,6 @@ def _moved_rows(documents: ViewPart, n_old: int) -> array[int] | None:
         at += n
     moved.extend(repeat(-1, n_old - len(moved)))
     return moved
-
-
-def _new_rows(documents: ViewPart) -> Iterator[int]:
-    at = 0
-    for taken, n in documents.runs:
-        if taken is None:
-            yield from range(at, at + n)
-        at += n
 
 
 def _gone_rows(documents: ViewPart, n_old: int) -> Iterator[int]:

@@ -305,15 +305,21 @@ class ViewPart:
         rows = bytes(self.rows)
         return [rows[at : at + ENTRY_SIZE] for at in range(0, len(rows), ROW.size)]
 
-    def new_entry_ids(self) -> set[bytes]:
-        """Return the entry ids of the rows that were not taken from a view."""
+    def entry_id(self, row: int) -> bytes:
+        """Return the entry id of one row."""
+        return bytes(self.rows[ROW.size * row : ROW.size * row + ENTRY_SIZE])
+
+    def new_rows(self) -> Iterator[int]:
+        """Yield the numbers of the rows that were not taken from a view."""
         at = 0
-        found: set[bytes] = set()
         for taken, n in self.runs:
             if taken is None:
-                found.update(bytes(self.rows[ROW.size * row : ROW.size * row + ENTRY_SIZE]) for row in range(at, at + n))
+                yield from range(at, at + n)
             at += n
-        return found
+
+    def new_entry_ids(self) -> set[bytes]:
+        """Return the entry ids of the rows that were not taken from a view."""
+        return {self.entry_id(row) for row in self.new_rows()}
 
     def language_lines(self) -> bytes:
         """Return the area `languages`: how many documents are in which language; nothing when all are in English."""

@@ -47,7 +47,7 @@ MAX_LISTED = 500
 MAX_PASSED = 2200
 # Entries looked at for a first threshold.
 N_SEEDS = 50
-# For more entries than this, a list is made dense to look them up.
+# For more entries than this, lists are taken to be made dense to look them up (`Postings.impacts_of` decides).
 MIN_BY_DENSE = 500
 # What things cost, in microseconds, to choose the cheaper way: looking one entry up in a list, making a list dense, a lane, and
 # reading the sums.

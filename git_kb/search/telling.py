@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from git_kb.search import rank
+from git_kb.search.find import MAX_PREFIXES, MAX_TERMS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from git_kb.index.segments import Segments
     from git_kb.index.view import View
     from git_kb.search.query import Query
-
-# Ranking adds up bounds of so many terms at once; more would take seconds.
-MAX_TERMS = 64
-MAX_PREFIXES = 4
 
 
 def live_df(view: View, segments: Segments, term: str) -> int:

@@ -16,6 +16,8 @@ MAX_DATE = 100
 # More paths do not fit on a command line for sure.
 MAX_PATHS = 500
 FOREVER = float("inf")
+# What `_commits` reads, whatever is configured. The format follows: a byte of 1 before each commit.
+RAW_LOG = ("log", "--raw", "--no-abbrev", "--no-renames", "--no-show-signature", "--no-color", "-z")
 # So many commits that something is kept of are looked at for one that a new commit comes after.
 MAX_BASES = 3
 
@@ -143,29 +145,8 @@ def _go(
     to the first parent where that has the same blob, else to the second; where the commit found there brought another blob, it
     was the merge itself that changed the path.
     """
-    _, out = git_at(
-        place,
-        [
-            *(
-                "-c",
-                "log.showRoot=true",
-                "log",
-                "--date-order",
-                "--diff-merges=first-parent",
-                "--raw",
-                "--no-abbrev",
-                "--no-renames",
-            ),
-            *(
-                "--no-show-signature",
-                "--no-color",
-                "-z",
-                "--format=%x01%H %ct %P",
-                *which,
-                "--",
-            ),
-        ],
-    )
+    arguments = ["--date-order", "--diff-merges=first-parent", "--format=%x01%H %ct %P", *which, "--"]
+    _, out = git_at(place, ["-c", "log.showRoot=true", *RAW_LOG, *arguments])
     followed: dict[bytes, set[bytes]] = {commit.encode(): set(blobs)}
     merged: dict[bytes, float] = {}
     found: dict[tuple[bytes, str], float] = {}
@@ -198,22 +179,7 @@ def _go(
 def _walk(place: Place, wanted: Iterable[tuple[bytes, str]], arguments: list[str]) -> dict[tuple[bytes, str], float]:
     """Return (path, blob) -> committer date of the newest commit that brought it in, of those wanted."""
     left = set(wanted)
-    _, out = git_at(
-        place,
-        [
-            "log",
-            "-c",
-            "--raw",
-            "--no-abbrev",
-            "--no-renames",
-            "--no-show-signature",
-            "--no-color",
-            "-z",
-            "--format=%x01%ct",
-            *arguments,
-        ],
-        env={"GIT_LITERAL_PATHSPECS": "1"},
-    )
+    _, out = git_at(place, [*RAW_LOG, "-c", "--format=%x01%ct", *arguments], env={"GIT_LITERAL_PATHSPECS": "1"})
     found: dict[tuple[bytes, str], float] = {}
     for (date, *_), changes in _commits(out):
         for key in changes:
