@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import mmap
 import os
+from bisect import bisect_left
+from math import isqrt
 from struct import Struct
 
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
@@ -16,10 +18,12 @@ from git_kb.repo.regular import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 PAGE_SIZE = 4096
 FORMAT = 3
+# A search for an id guesses so often where it is, as long as there are more than so many to choose from.
+MAX_GUESSES, MIN_GUESSED = 6, 8
 #   offset  size  field
 #        0     8  magic
 #        8     4  format
@@ -55,6 +59,29 @@ class OtherFeature(Damaged):
     def __init__(self, path: str, feature: int):
         self.path, self.feature = path, feature
         super().__init__(f"'{path}' was made with tokenizer generation {feature}")
+
+
+def place_of_id(n: int, id_at: Callable[[int], bytes], wanted: bytes) -> int:
+    """Return where `wanted` belongs among `n` ids in ascending order, as `bisect_left` does: before the first that is not below it.
+
+    Ids are hashes, so where one stands is guessed from its value (interpolation search, Perl, Itai & Avni 1978,
+    doi:10.1145/359545.359557); where they are spread otherwise, bisection ends it.
+    """
+    low, high = 0, n
+    least, most = 0, 1 << 64
+    value = int.from_bytes(wanted[:8].ljust(8, b"\0"), "big")
+    for _ in range(MAX_GUESSES):
+        if high - low <= MIN_GUESSED or not least <= value < most:
+            break
+        at = low + (high - low) * (value - least) // (most - least)
+        # A little farther from the nearer end than it seems, so that the end on the other side comes near too.
+        at = min(at + isqrt(at - low) + 1, high - 1) if at - low < high - at else max(at - isqrt(high - at) - 1, low)
+        found = id_at(at)
+        if found < wanted:
+            low, least = at + 1, int.from_bytes(found[:8], "big")
+        else:
+            high, most = at, int.from_bytes(found[:8], "big")
+    return bisect_left(range(n), wanted, low, high, key=id_at)
 
 
 def encode_pagefile(magic: bytes, feature: int, areas: Iterable[tuple[str, bytes | bytearray | memoryview]]) -> bytearray:

@@ -33,11 +33,14 @@ def patch_order(documents: ViewPart, segments: Segments, old: View) -> tuple[byt
     if moved is None:
         return None
     id_of = documents.entry_id
-    try:
-        numbers = from_little_endian(bytes(old.file.read_area("order")))
-        order = [row for row in map(moved.__getitem__, numbers) if row >= 0]
-    except IndexError:
-        return None
+    order: list[int] | array[int] = from_little_endian(bytes(old.file.read_area("order")))
+    if moved:
+        try:
+            order = list(map(moved.__getitem__, order))
+        except IndexError:
+            return None
+        if n_taken < old.n_rows:
+            order = [row for row in order if row >= 0]
     for row in documents.new_rows():
         order.insert(bisect_left(order, (id_of(row), row), key=lambda r: (id_of(r), r)), row)
 
@@ -56,19 +59,25 @@ def patch_order(documents: ViewPart, segments: Segments, old: View) -> tuple[byt
     return little_endian(array("I", order)), masks, n_entries
 
 
-def _moved_rows(documents: ViewPart, n_old: int) -> array[int] | None:
-    """Return the new number of each old row, -1 where it is gone; None when they have changed their order."""
-    moved = array("i")
+def _moved_rows(documents: ViewPart, n_old: int) -> list[int] | None:
+    """Return the new number of each old row, -1 where it is gone; nothing when all keep theirs.
+
+    None when they have changed their order.
+    """
+    moved: list[int] = []
     at = 0
+    same = True
     for taken, n in documents.runs:
         if taken is not None:
             if taken.start < len(moved) or taken.stop > n_old or len(taken) != n:
                 return None
+            same = same and taken.start == len(moved) == at
             moved.extend(repeat(-1, taken.start - len(moved)))
             moved.extend(range(at, at + n))
         at += n
+    same = same and len(moved) == n_old
     moved.extend(repeat(-1, n_old - len(moved)))
-    return moved
+    return [] if same else moved
 
 
 def _gone_rows(documents: ViewPart, n_old: int) -> Iterator[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import posixpath
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from unicodedata import normalize
@@ -16,7 +15,7 @@ from xxhash import xxh3_128_hexdigest
 from git_kb.errors import NewerFormat
 from git_kb.index.btree import BadTree, Tree, bulk_load
 from git_kb.index.build import from_little_endian, little_endian
-from git_kb.index.pagefile import DamagedSegment, OtherFeature, PageFile, encode_pagefile
+from git_kb.index.pagefile import DamagedSegment, OtherFeature, PageFile, encode_pagefile, place_of_id
 from git_kb.index.segments import merge_groups
 from git_kb.index.varint import decode_varints, encode_varints
 from git_kb.model.reference import ANCHOR, DEFINITION, GENERATION, KINDS, LABEL, MARKERS, WIKI, Reference
@@ -183,7 +182,7 @@ class ReferenceFile:
 
     def records(self, kbid: bytes) -> bytes | None:
         """Return the records of a section, None when the file does not have it."""
-        at = bisect_left(range(self.n_sections), kbid, key=self.kbid)
+        at = place_of_id(self.n_sections, self.kbid, kbid)
         return self._records(at) if at < self.n_sections and self.kbid(at) == kbid else None
 
     def all_records(self) -> Iterator[tuple[bytes, bytes]]:
@@ -290,7 +289,7 @@ def write_references(kb_dir: str, records: dict[bytes, bytes]) -> str:
     name = f"{PREFIX}{xxh3_128_hexdigest(data)}{SUFFIX}"
     directory = os.path.join(kb_dir, DIRECTORY)
     os.makedirs(directory, exist_ok=True)
-    atomic_write(os.path.join(directory, name), bytes(data), fsync=False)
+    atomic_write(os.path.join(directory, name), data, fsync=False)
     return name
 
 

@@ -12,7 +12,7 @@ from struct import Struct
 from xxhash import xxh3_128_hexdigest
 
 from git_kb.index.btree import BadTree, Tree
-from git_kb.index.pagefile import DamagedSegment, PageFile
+from git_kb.index.pagefile import DamagedSegment, PageFile, place_of_id
 from git_kb.index.varint import decode_varints
 from git_kb.text.words import FIELDS, GENERATION
 
@@ -185,6 +185,7 @@ class Segment:
         "_ends",
         "_entries",
         "_lengths",
+        "_tokens_at",
         "_typenames",
         "_types",
         "file",
@@ -216,6 +217,7 @@ class Segment:
             for area, size in (("entries", n * ENTRY_SIZE), ("lengths", n * 6), ("types", n), ("tokenends", n * 4)):
                 if self.file.area(area)[1] != size:
                     raise DamagedSegment(path, 0, f"its area '{area}' has the wrong size")
+            self._tokens_at = self.file.area("tokens")
             at, size = self.file.area("terms")
             self.terms = Tree(lambda offset, length: self.file.read(at + offset, length), size)
         except BaseException:
@@ -262,7 +264,7 @@ class Segment:
 
     def ordinal(self, entry_id: bytes) -> int | None:
         """Return the ordinal of an entry."""
-        at = bisect_left(range(self.n_entries), entry_id, key=self.entry_id)
+        at = place_of_id(self.n_entries, self.entry_id, entry_id)
         return at if at < self.n_entries and self.entry_id(at) == entry_id else None
 
     def mime(self, ordinal: int) -> str:
@@ -322,8 +324,19 @@ class Segment:
 
     def token_bytes(self, ordinal: int) -> bytes:
         """Return the token string of an entry in UTF-8, as it is stored."""
-        start, end = next(self._token_ranges((ordinal,)))
-        return bytes(self.file.read(start, end - start))
+        return bytes(self._tokens_of(ordinal))
+
+    def _tokens_of(self, ordinal: int) -> memoryview:
+        ends = self._ends or self._read_ends()
+        start, end = ends[ordinal - 1] if ordinal else 0, ends[ordinal]
+        base, length = self._tokens_at
+        if not start <= end <= length:
+            raise DamagedSegment(self.file.path, 0, "a token string leaves its area")
+        return self.file.read(base + start, end - start)
+
+    def _read_ends(self) -> memoryview:
+        self._ends = self.file.read_area("tokenends").cast("I")
+        return self._ends
 
     def holding(self, needle: bytes, ordinals: Sequence[int]) -> list[int]:
         """Return those of some entries whose token string in UTF-8 has a substring."""
@@ -331,10 +344,8 @@ class Segment:
 
     def _token_ranges(self, ordinals: Iterable[int]) -> Iterator[tuple[int, int]]:
         """Yield the offsets in the file at which token strings start and end."""
-        if self._ends is None:
-            self._ends = self.file.read_area("tokenends").cast("I")
-        ends = self._ends
-        base, length = self.file.area("tokens")
+        ends = self._ends or self._read_ends()
+        base, length = self._tokens_at
         for ordinal in ordinals:
             start, end = ends[ordinal - 1] if ordinal else 0, ends[ordinal]
             if not start <= end <= length:
@@ -344,7 +355,7 @@ class Segment:
     def token_string(self, ordinal: int) -> str:
         """Return the token string of an entry: a character a token, `Postings.char` for each term; FIELDS between fields."""
         try:
-            return self.token_bytes(ordinal).decode()
+            return str(self._tokens_of(ordinal), "utf-8")
         except UnicodeDecodeError:
             raise DamagedSegment(self.file.path, 0, f"the token string of entry {ordinal} is not UTF-8") from None
 

@@ -125,12 +125,12 @@ def write_segment(kb_dir: str, data: bytes | bytearray) -> str:
     try:
         segment = Segment(path, name)
     except (FileNotFoundError, DamagedSegment, OtherFeature):
-        atomic_write(path, bytes(data))
+        atomic_write(path, data)
         return name
     try:
         segment.verify()
     except DamagedSegment:
-        atomic_write(path, bytes(data))
+        atomic_write(path, data)
     finally:
         segment.close()
     return name

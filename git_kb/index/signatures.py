@@ -124,7 +124,7 @@ def write_signatures(kb_dir: str, segment: Segment) -> None:
     """Make and store the signatures of a segment. They are a cache, so they are not synced."""
     path = signature_path(kb_dir, segment.name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    atomic_write(path, bytes(encode_signatures(segment)), fsync=False)
+    atomic_write(path, encode_signatures(segment), fsync=False)
 
 
 def drop_signatures(kb_dir: str, keep: Iterable[str] = ()) -> None:

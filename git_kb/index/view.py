@@ -7,10 +7,9 @@ Reading is on the search path.
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
 from struct import Struct
 
-from git_kb.index.pagefile import DamagedSegment, PageFile, encode_pagefile
+from git_kb.index.pagefile import DamagedSegment, PageFile, encode_pagefile, place_of_id
 from git_kb.index.segment import ENTRY_SIZE
 from git_kb.text.words import GENERATION
 
@@ -31,7 +30,6 @@ DOCUMENT = Struct("<IIII4s")
 #   live entries, rows, documents, entries missing from all segments, tokens in heading, body, code of live
 # entries
 STATS = Struct("<IIIIQQQ")
-U32 = Struct("<I")
 assert ROW.size == 56
 
 
@@ -122,7 +120,7 @@ class View:
                 if self.file.area(area)[1] != size:
                     raise DamagedSegment(path, 0, f"its area '{area}' has the wrong size")
             self._row_at = self.file.area("rows")[0]
-            self._order = self.file.area("order")[0]
+            self._order: memoryview | None = None
             self._documents = self.file.area("documents")[0]
             self._strings = self.file.area("strings")
             skipped = str(self.file.read_area("skipped"), "utf-8", "surrogatepass")
@@ -196,9 +194,15 @@ class View:
         chunk, type_, *heading = self._texts(at, length)
         return ViewRow(id_, doc, line, start, start + size, part, chunk, type_, tuple(heading))
 
+    @property
+    def order(self) -> memoryview:
+        """The numbers of all rows, by entry id, then number."""
+        if self._order is None:
+            self._order = self.file.read_area("order").cast("I")
+        return self._order
+
     def _id_in_order(self, at: int) -> bytes:
-        (number,) = U32.unpack(self.file.read(self._order + 4 * at, 4))
-        return self.entry_id(number)
+        return self.entry_id(self.order[at])
 
     def entry_id(self, row: int) -> bytes:
         """Return the entry id of a row."""
@@ -206,19 +210,18 @@ class View:
 
     def holds(self, entry_id: bytes) -> bool:
         """Return whether some row is of this entry."""
-        at = bisect_left(range(self.n_rows), entry_id, key=self._id_in_order)
+        at = place_of_id(self.n_rows, self._id_in_order, entry_id)
         return at < self.n_rows and self._id_in_order(at) == entry_id
 
     def rows_between(self, low: bytes, high: bytes) -> list[ViewRow]:
         """Return the rows whose entry id begins with something from `low` on and below `high`, by id, then
         document.
         """
-        at = bisect_left(range(self.n_rows), low, key=self._id_in_order)
-        found = []
-        while at < self.n_rows and self._id_in_order(at) < high:
-            (number,) = U32.unpack(self.file.read(self._order + 4 * at, 4))
-            found.append(self.row(number))
-            at += 1
+        order, found = self.order, []
+        for at in range(place_of_id(self.n_rows, self._id_in_order, low), self.n_rows):
+            if self.entry_id(order[at]) >= high:
+                break
+            found.append(self.row(order[at]))
         return found
 
     def rows_of(self, entry_id: bytes) -> list[ViewRow]:
@@ -277,6 +280,7 @@ class View:
         return self.segment_names == segments.names
 
     def close(self) -> None:
+        self._order = None
         self.file.close()
 
 
@@ -466,4 +470,4 @@ def write_view(path: str, data: bytes | bytearray) -> None:
     from git_kb.repo.lockfile import atomic_write
 
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    atomic_write(path, bytes(data), fsync=False)
+    atomic_write(path, data, fsync=False)

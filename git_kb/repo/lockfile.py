@@ -221,7 +221,7 @@ class WriterLock:
         return Locked(self.path, holder.get("pid", 0), holder.get("operation", ""), age_s, "" if host == _host() else host)
 
 
-def atomic_write(path: str, data: bytes, fsync: bool = True) -> None:
+def atomic_write(path: str, data: bytes | bytearray, fsync: bool = True) -> None:
     """Replace the file at `path` by one with `data`, or leave it as it was. Raises CannotWrite.
 
     Written beside it, synced, renamed, directory synced. A regular file keeps its mode; a symbolic link is replaced, not followed.
@@ -279,7 +279,7 @@ def _make_parent(path: str) -> None:
         raise CannotWrite(path, e) from None
 
 
-def _write_whole(fd: int, data: bytes, path: str, fsync: bool) -> None:
+def _write_whole(fd: int, data: bytes | bytearray, path: str, fsync: bool) -> None:
     with open(fd, "wb") as file:
         file.write(data)
         file.flush()

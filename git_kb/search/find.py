@@ -335,6 +335,7 @@ class Asked:
         """Return hits with their places."""
         found = []
         for hit in result.hits:
+            hit.explain()
             rows = self.rows_of(hit.entry_id)
             if rows:
                 confidence = min(1.0, hit.score / result.best_possible) if result.best_possible else 0.0

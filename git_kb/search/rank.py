@@ -21,7 +21,6 @@ from math import log
 
 from git_kb.index.segment import FIELD_NAMES
 from git_kb.search.score import DEFAULTS, Scorer
-from git_kb.text.words import FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,19 +54,46 @@ PROBE_US, SCATTER_US, DENSE_US, LANE_US, SCAN_US = 0.15, 0.05, 200.0, 220.0, 100
 
 
 class Hit:
-    """One entry found. terms: those of the query it holds; fields: where.
+    """One entry found.
 
     literals: what it holds as written, and bonus: the part of the score that it has for these (literal.py).
     """
 
-    __slots__ = ("bonus", "entry_id", "fields", "literals", "ordinal", "score", "segment", "terms")
+    __slots__ = ("_fields", "_terms", "asked", "bonus", "entry_id", "literals", "ordinal", "score", "segment")
 
-    def __init__(self, score: float, entry_id: bytes, segment: Segment, ordinal: int):
-        self.score, self.entry_id, self.segment, self.ordinal = score, entry_id, segment, ordinal
-        self.terms: list[str] = []
-        self.fields: list[str] = []
+    def __init__(self, score: float, entry_id: bytes, segment: Segment, ordinal: int, asked: Sequence[tuple[str, str]] = ()):
+        """asked: (term, its character in the segment) of the query's terms."""
+        self.score, self.entry_id, self.segment, self.ordinal, self.asked = score, entry_id, segment, ordinal, asked
         self.literals: list[str] = []
         self.bonus = 0.0
+        self._terms: list[str] | None = None
+        self._fields: list[str] | None = None
+
+    @property
+    def terms(self) -> list[str]:
+        """The terms of the query that it holds. Raises DamagedSegment."""
+        if self._terms is None:
+            self.explain()
+        return self._terms or []
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields where it holds them. Raises DamagedSegment."""
+        if self._fields is None:
+            self.explain()
+        return self._fields or []
+
+    @fields.setter
+    def fields(self, fields: list[str]) -> None:
+        self._fields = fields
+
+    def explain(self) -> None:
+        """Find out which terms it holds, and where, while the segment is open. Raises DamagedSegment."""
+        strings = self.segment.token_strings(self.ordinal) if self.asked else []
+        self._terms = [name for name, char in self.asked if any(char in string for string in strings)]
+        chars = [char for _, char in self.asked]
+        fields = zip(FIELD_NAMES, strings, strict=False)
+        self._fields = [field for field, string in fields if any(char in string for char in chars)]
 
 
 class Result:
@@ -193,11 +219,9 @@ def search(
         # Nothing was good enough to leave others out.
         total, exact = n_best, True
     total = max(total, n_best)
-    hits = []
-    for score, entry_id, index, ordinal in best.rows[offset : offset + limit]:
-        hit = Hit(-score, entry_id, opened[index], ordinal)
-        _explain(hit, [(t.name, p.char) for t in found if (p := t.lists[index]) is not None])
-        hits.append(hit)
+    asked = [[(t.name, p.char) for t in found if (p := t.lists[index]) is not None] for index in range(len(opened))]
+    rows = best.rows[offset : offset + limit]
+    hits = [Hit(-score, entry_id, opened[index], ordinal, asked[index]) for score, entry_id, index, ordinal in rows]
     return Result(hits, total, exact, basis.best_possible, basis)
 
 
@@ -286,6 +310,8 @@ class _Search:
         self.shares = [(most / weights[rarer], order.index(rarer), order.index(other)) for most, rarer, other in self.pairs]
         self.paired = {place for _, *both in self.shares for place in both}
         self.most = sum(row[0] for row in self.lists)
+        # Place of a list -> what its postings can add, by impact, once that was asked for.
+        self.worth: dict[int, list[float]] = {}
         self.root = query.root
         # Tests that an entry must not pass.
         self.bans: list[Check] = []
@@ -436,7 +462,9 @@ class _Search:
         columns: dict[int, list[float]] = {}
         for place, (most, weight, postings) in enumerate(self.lists):
             left -= most
-            added = list(map([weight * b for b in self.bounds].__getitem__, postings.impacts_of(ordinals)))
+            if place not in self.worth:
+                self.worth[place] = [weight * b for b in self.bounds]
+            added = list(map(self.worth[place].__getitem__, postings.impacts_of(ordinals)))
             bounds = list(map(float.__add__, bounds, added)) if bounds else added
             if place in self.paired:
                 columns[place] = added
@@ -536,15 +564,3 @@ def _places(postings: Postings, flags: bytes, n: int) -> Iterable[int]:
         places.append(postings.at(place))
         place = flags.find(1, place + 1)
     return places
-
-
-def _explain(hit: Hit, terms: Sequence[tuple[str, str]]) -> None:
-    """Say which terms the hit holds, and in which fields."""
-    whole = hit.segment.token_string(hit.ordinal)
-    there = [(name, char) for name, char in terms if char in whole]
-    hit.terms = [name for name, _ in there]
-    for field, string in zip(FIELD_NAMES, whole.split(FIELDS), strict=True):
-        for _, char in there:
-            if char in string:
-                hit.fields.append(field)
-                break
