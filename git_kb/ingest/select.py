@@ -145,28 +145,27 @@ def _list_files(
     A file for which `is_document` is true is taken whatever the patterns say.
     """
     included, excluded = compile_patterns(config.include), compile_patterns(config.exclude)
+    resolved = [(typed, *resolve_path(place, typed)) for typed in paths]
+    named = {inside for _, inside, _ in resolved}
     found: dict[bytes, SourceFile] = {}
     skipped: dict[bytes, str] = {}
-    for typed in paths:
-        inside, is_directory = resolve_path(place, typed)
-        n_before = len(found)
-        for file in list_sources(place, [inside] if inside else []):
-            name = file.path.decode("utf-8", "surrogateescape")
-            named = file.path == inside
-            # Patterns say which files are wanted; another repository's files are left to it, whatever it is called.
-            wanted = not excluded(name) and (included(name) or file.state in OTHER_REPOSITORY)
-            if not named and not wanted and not is_document(file.path):
-                continue
-            if file.state == worktree.DELETED:
-                continue
-            if (reason := REASONS.get(file.state)) is not None:
-                skipped[file.path] = reason
-                continue
-            if (size := _size(place, file)) > config.max_file_bytes:
-                skipped[file.path] = f"it has {size} bytes; sources.max_file_bytes is {config.max_file_bytes}"
-                continue
-            found[file.path] = file
-        if not is_directory and inside not in skipped and len(found) == n_before and inside not in found:
+    for file in list_sources(place, [] if b"" in named else sorted(named)) if named else ():
+        name = file.path.decode("utf-8", "surrogateescape")
+        # Patterns say which files are wanted; another repository's files are left to it, whatever it is called.
+        wanted = not excluded(name) and (included(name) or file.state in OTHER_REPOSITORY)
+        if file.path not in named and not wanted and not is_document(file.path):
+            continue
+        if file.state == worktree.DELETED:
+            continue
+        if (reason := REASONS.get(file.state)) is not None:
+            skipped[file.path] = reason
+            continue
+        if (size := _size(place, file)) > config.max_file_bytes:
+            skipped[file.path] = f"it has {size} bytes; sources.max_file_bytes is {config.max_file_bytes}"
+            continue
+        found[file.path] = file
+    for typed, inside, is_directory in resolved:
+        if not is_directory and inside not in skipped and inside not in found:
             _refuse(place, typed, inside)
     return [found[p] for p in sorted(found)], sorted(skipped.items())
 

@@ -25,6 +25,26 @@ class WorkerDied(KbError):
         super().__init__("a worker process died")
 
 
+def end_with_parent() -> None:
+    """Have this worker end when the process that it works for does, even by SIGKILL.
+
+    Workers hold both ends of the pipe they wait at, so that nobody would ever tell an idle one that its work will not come.
+    """
+    import os
+    from multiprocessing import connection, parent_process
+    from threading import Thread
+
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def wait_for_end() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+    Thread(target=wait_for_end, name="end-with-parent", daemon=True).start()
+
+
 def in_workers(
     function: Callable[..., T], calls: Iterable[tuple[K, tuple[Any, ...]]], jobs: int, beat: Callable[[], None] = lambda: None
 ) -> Iterator[tuple[K, T]]:
@@ -49,7 +69,7 @@ def in_workers(
     # A fork of this process would copy what threads hold.
     context = get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
-    with ProcessPoolExecutor(jobs, mp_context=context) as workers:
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent) as workers:
         try:
             for key, arguments in calls:
                 waiting.append((key, workers.submit(function, *arguments)))

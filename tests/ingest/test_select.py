@@ -325,6 +325,28 @@ def test_docids_that_collide_are_refused(kb, monkeypatch):
     assert skipped(kb) == {"b.md": "its document name is taken by 'a.md'"}
 
 
+def test_naming_many_files_starts_git_no_more_often(kb, monkeypatch):
+    """Hook managers name hundreds of files at once."""
+    started = []
+    spawn = os.posix_spawnp
+
+    def counted(*args, **named):
+        started.append(args[1])
+        return spawn(*args, **named)
+
+    files = [f"many/m{n:02}.md" for n in range(40)]
+    for n, name in enumerate(files):
+        kb.write(name, f"# Number {n}\n")
+    kb.git("add", "many")
+    monkeypatch.setattr(os, "posix_spawnp", counted)
+    counts = []
+    for chosen in (files[:1], files[1:]):
+        started.clear()
+        assert kb.run("ingest", "-j1", "--dry-run", *chosen).code == 0
+        counts.append(len(started))
+    assert counts[0] == counts[1] > 0
+
+
 def test_resolve_and_inside(kb):
     place = discover(kb.path("").decode())
     assert resolve_path(place, ".") == (b"", True)
