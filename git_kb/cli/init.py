@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
-    from git_kb.store.create import create_root
+    from git_kb.store.create import create_root, is_left_out
 
     env.quiet = args.quiet
     written = create_root(env.place, args.name, env.now())
@@ -32,5 +32,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     env.note(f"knowledge base in {where}: wrote {', '.join(written)}")
     if os.path.isdir(os.path.join(env.place.work_tree or "", ".obsidian")):
         env.note("this is an Obsidian vault: notes are ingested like any Markdown, .obsidian/ is left alone")
+    if is_left_out(env.place):
+        env.warn("kb/ is outside of this sparse checkout, so 'git add' refuses it; 'git sparse-checkout add kb' brings it in")
     env.note("next: git kb ingest <path>...; then git add kb kb.config.json .gitattributes && git commit")
     return 0

@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 from git_kb.errors import KbError
 from git_kb.repo.discover import NeedsWorkTree, Place
 from git_kb.repo.lockfile import atomic_write
+from git_kb.repo.process import git_at
 from git_kb.repo.regular import kind, read_regular
 from git_kb.store.catalog import check_catalog
 from git_kb.store.config import default_config_text
 from git_kb.store.manifest import one_line, toml_string
-from git_kb.store.root import CATALOG, CONFIG, DOCUMENTS
+from git_kb.store.root import CATALOG, CONFIG, DOCUMENTS, NotCheckedOut
 
 AGENTS = "kb/AGENTS.md"
 ATTRIBUTES = ".gitattributes"
@@ -83,14 +84,31 @@ def check_no_links(place: Place) -> None:
             raise NotADirectory(part, kind(mode))
 
 
+def check_checked_out(place: Place) -> None:
+    """Raise NotCheckedOut when a sparse checkout leaves out the knowledge base that the index has."""
+    _, out = git_at(place, ["ls-files", "-t", "-z", "--", CATALOG])
+    if out.startswith(b"S "):
+        raise NotCheckedOut(f"'{place.work_tree}'")
+
+
+def is_left_out(place: Place) -> bool:
+    """Return whether a sparse checkout would leave out the knowledge base, so that `git add` refuses its files."""
+    status, out = git_at(place, ["config", "--type=bool", "core.sparseCheckout"], ok=(0, 1, 128))
+    if status or out.strip() != b"true":
+        return False
+    return git_at(place, ["add", "--dry-run", "--", CATALOG], ok=(0, 1, 128))[0] == 1
+
+
 def create_root(place: Place, name: str | None, now_s: float) -> list[str]:
     """Write what is missing of a KB root and return the paths written.
 
-    Raises NeedsWorkTree, OutsideLink, and what check_catalog does.
+    Raises NeedsWorkTree, OutsideLink, NotCheckedOut, and what check_catalog does.
     """
     if place.work_tree is None:
         raise NeedsWorkTree(place.git_dir)
     check_no_links(place)
+    if not os.path.lexists(os.path.join(place.work_tree, CATALOG)):
+        check_checked_out(place)
     top = place.work_tree
     for path in (CONFIG, CATALOG, AGENTS, ATTRIBUTES):
         full = os.path.join(top, path)

@@ -21,3 +21,12 @@ class NoKnowledgeBase(KbError):
         if stored:
             self.hint = "a knowledge base is part of a commit once kb/ is committed, and staged once 'git add kb' has been run"
         super().__init__(f"no knowledge base in {where} ('{CATALOG}' is missing)")
+
+
+class NotCheckedOut(NoKnowledgeBase):
+    """The index has a knowledge base, and a sparse checkout leaves it out of the work tree."""
+
+    def __init__(self, where: str):
+        super().__init__(where)
+        self.args = (f"the knowledge base in {where} is outside of its sparse checkout",)
+        self.hint = "'git sparse-checkout add kb' brings it in; '--cached' and '--at HEAD' read it where it is"

@@ -13,7 +13,7 @@ from git_kb.repo.protocol import DIRECTORY, EXECUTABLE, FILE, Repository, Unknow
 from git_kb.repo.regular import read_regular
 from git_kb.store.catalog import DamagedCatalog, check_catalog
 from git_kb.store.config import BadConfig, Config, parse_config
-from git_kb.store.create import check_no_links
+from git_kb.store.create import check_checked_out, check_no_links
 from git_kb.store.documents import Documents, index_documents, tree_documents, worktree_documents
 from git_kb.store.root import CATALOG, CONFIG, DOCUMENTS, NoKnowledgeBase
 
@@ -91,7 +91,7 @@ def _catalog_in(repo: Repository, rev: str) -> str:
 
 
 def check_root(place: Place) -> None:
-    """Raise NoKnowledgeBase when the work tree has none, NeedsWorkTree when there is no work tree.
+    """Raise NoKnowledgeBase when the work tree has none (NotCheckedOut: the index has), NeedsWorkTree when there is no work tree.
 
     Raises DamagedCatalog and NewerFormat where it has one that cannot be used.
     """
@@ -104,6 +104,7 @@ def _worktree_catalog(place: Place) -> bytes:
     check_no_links(place)
     path = os.path.join(place.work_tree, CATALOG)
     if not os.path.isfile(path):
+        check_checked_out(place)
         raise NoKnowledgeBase(f"'{place.work_tree}'")
     try:
         return read_regular(path)
