@@ -16,6 +16,8 @@ MAX_BYTES = 1 << 20
 # Nodes that the aliases of a YAML block may add up to: "billion laughs" has a billion, an honest file a handful.
 MAX_ALIASED_NODES = 1000
 MAX_DEPTH = 100
+# Keys of a broken block that are read one by one.
+MAX_PIECES = 100
 
 _KEY_FIRST = re.compile(r"(?:[ \t]*#[^\r\n]*(?:\r\n?|\n))*[\"']?[^\s#:\-\[{&*!|>%@`][^:\r\n]*:(?:\s|\Z)")
 _BLANK_LINE = re.compile(r"(?:\A|\r\n?|\n)[ \t]*(?:\r\n?|\n)")
@@ -104,7 +106,11 @@ def _read_yaml(text: str, start: int) -> FrontMatter | None:
     except (yaml.YAMLError, RefusedYaml, RecursionError, ValueError) as e:
         if not _KEY_FIRST.match(block):
             return None
-        return FrontMatter("yaml", end, {}, (f"front matter is not read: {_yaml_reason(e, block)}",))
+        why = _yaml_reason(e, block)
+        kept = _keys_that_can_be_read(block) if isinstance(e, yaml.YAMLError) else {}
+        if not kept:
+            return FrontMatter("yaml", end, {}, (f"front matter is not read: {why}",))
+        return FrontMatter("yaml", end, kept, (f"front matter is read in part: {why}",))
     if isinstance(value, dict):
         return FrontMatter("yaml", end, value, warnings)
     if _BLANK_LINE.search(block) or (value is not None and _COMMENT.search(block)):
@@ -148,6 +154,35 @@ def _load_simple_yaml(block: str) -> dict[str, Any] | None:
 
 def _simple_scalar(quoted: str | None, plain: str | None) -> Any:
     return quoted[1:-1] if quoted else _scalar((plain or "").rstrip(" "), True)
+
+
+def _keys_that_can_be_read(block: str) -> dict[str, Any]:
+    """Return what a broken block has all the same: each key at the margin is read by itself.
+
+    A value on the key's own line that is no YAML (`title: Re: hives`, `author: @me`) is text as it is written.
+    """
+    import yaml
+
+    pieces: list[list[str]] = []
+    for line in lf_only(block).removesuffix("\n").split("\n"):
+        if _YAML_KEY.match(line):
+            pieces.append([line])
+        elif pieces:
+            pieces[-1].append(line)
+    if len(pieces) > MAX_PIECES:
+        return {}
+    found: dict[str, Any] = {}
+    for piece in pieces:
+        try:
+            value, _ = _load_yaml("\n".join(piece))
+        except (yaml.YAMLError, RefusedYaml, RecursionError, ValueError):
+            key, _, text = piece[0].partition(":")
+            text = text.strip()
+            # What opens a list, a mapping, a text of several lines or a quote was meant to go on.
+            value = {key.strip(" \t\"'"): text} if text and text[0] not in "[{|>&*!\"'" else {}
+        if isinstance(value, dict):
+            found.update(value)
+    return found
 
 
 class RefusedYaml(ValueError):
