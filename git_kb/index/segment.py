@@ -43,6 +43,9 @@ ONE = Struct("<HB")
 MIN_BY_BLOCK = 6000
 # Looking up so many entries, times this, takes as long as making a list dense, or as a table of a short one.
 PROBES_BY_DENSE, PROBES_BY_TABLE = 6, 16
+# A segment keeps the lists last asked for, and what was made of them, of so many terms that are in at least so many entries. Words
+# that are frequent in texts are so in queries, and in a process that answers many, finding and unpacking them is half of the work.
+MAX_KEPT, MIN_KEPT = 64, 1000
 _ALL, _ZEROS = bytes(range(256)), bytes(256)
 _NONZERO = bytes([0]) + bytes([1]) * 255
 
@@ -92,15 +95,14 @@ class Postings:
     @property
     def ordinals(self) -> Sequence[int]:
         """The entries, ascending."""
+        if self._layout == DENSE:
+            return list(compress(range(self.n_entries), self.impacts))
         if self._ordinals is None:
-            if self._layout == DENSE:
-                self._ordinals = list(compress(range(self.n_entries), self.impacts))
-            else:
-                table, df = self._table, self.df
-                both = bytearray(2 * df)
-                both[0::2] = self._lows
-                both[1::2] = b"".join([bytes((block,)) * (table[block + 1] - table[block]) for block in range(len(table) - 1)])
-                self._ordinals = memoryview(both).cast("H")
+            table, df = self._table, self.df
+            both = bytearray(2 * df)
+            both[0::2] = self._lows
+            both[1::2] = b"".join([bytes((block,)) * (table[block + 1] - table[block]) for block in range(len(table) - 1)])
+            self._ordinals = memoryview(both).cast("H")
         return self._ordinals
 
     def impact(self, ordinal: int) -> int:
@@ -184,6 +186,7 @@ class Segment:
     __slots__ = (
         "_ends",
         "_entries",
+        "_kept",
         "_lengths",
         "_tokens_at",
         "_typenames",
@@ -228,6 +231,8 @@ class Segment:
         self._ends: memoryview | None = None
         self._types: memoryview | None = None
         self._typenames: list[str] | None = None
+        # Term -> its postings, the one last asked for at the end.
+        self._kept: dict[str, Postings] = {}
 
     @classmethod
     def over(cls, data: bytes | bytearray) -> Segment:
@@ -277,9 +282,19 @@ class Segment:
 
     def postings(self, term: str) -> Postings | None:
         """Return the postings of a term."""
+        if (kept := self._kept.pop(term, None)) is not None:
+            self._kept[term] = kept
+            return kept
         try:
             value = self.terms.get(term.encode("utf-8", "surrogatepass"))
-            return None if value is None else self._postings(value)
+            if value is None:
+                return None
+            postings = self._postings(value)
+            if postings.df >= MIN_KEPT:
+                self._kept[term] = postings
+                if len(self._kept) > MAX_KEPT:
+                    del self._kept[next(iter(self._kept))]
+            return postings
         except (BadTree, IndexError, ValueError) as e:
             raise DamagedSegment(self.file.path, 0, f"its term tree makes no sense ({e})") from None
 
@@ -368,5 +383,6 @@ class Segment:
         self.file.verify()
 
     def close(self) -> None:
+        self._kept.clear()
         self._entries = self._lengths = self._ends = self._types = None
         self.file.close()

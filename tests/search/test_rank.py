@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from git_kb.index import segment as segment_module
 from git_kb.index.build import Entry, build_segments, context_of, entry_id
 from git_kb.index.segment import Segment
 from git_kb.index.segments import Segments
@@ -367,6 +368,25 @@ def test_pruned_ranking_of_a_larger_corpus_is_that_of_scoring_everything(monkeyp
             pruned += not result.total_is_exact
             assert_same(result, brute_force(rows[50:], query, parameters, counted), 10)
     assert pruned, "no query was pruned, so nothing was tested"
+
+
+@pytest.mark.parametrize("n_kept", [0, 1, 3, 64])
+def test_lists_that_a_segment_keeps_say_the_same(monkeypatch, n_kept):
+    """Asked again, with other words between, a query has the same answer, whatever was made of its lists before."""
+    monkeypatch.setattr(segment_module, "MIN_KEPT", 2)
+    monkeypatch.setattr(segment_module, "MAX_KEPT", n_kept)
+    rows, names = real_corpus(1500)
+    segments, view = corpus_of([rows[:1100], rows[1100:]], rows[50:])
+    queries = [parse_query(text) for text in mixed_queries(names)]
+
+    def answers(some):
+        return [[(hit.entry_id, hit.score) for hit in search(segments, view, query).hits] for query in some]
+
+    monkeypatch.setattr(rank_module, "LANE_US", 1e9)
+    first = answers(queries)
+    monkeypatch.setattr(rank_module, "LANE_US", -1e9)
+    assert answers(queries[::-1]) == first[::-1]
+    assert max(len(segment._kept) for segment in segments) == n_kept or n_kept == 64
 
 
 def test_an_entry_in_two_segments_is_one_hit():
