@@ -37,7 +37,6 @@ from git_kb.search.query import parse_query
 from git_kb.search.rank import search
 from git_kb.store.create import create_root
 from git_kb.store.cut import Limits, cut_source
-from git_kb.store.documents import worktree_documents
 from git_kb.store.freshness import Hooks, build_missing, fresh_view, headings_of_view, read_view
 from git_kb.store.freshness import read_entries as read_pool_entries
 from git_kb.store.manifest import render_head
@@ -118,7 +117,7 @@ def builds(top: str, jobs: int, entries: list[Entry], database: str) -> list[Ent
     config = worktree_config(repo.place)
     hooks = Hooks(lambda m: None, lambda m: None, null_lock, jobs=jobs)
     with timed(f"whole ingest, {jobs} processes"):
-        selection = select_sources(repo.place, ["."], config, worktree_documents(repo.place), lambda m: None)
+        selection = select_sources(repo.place, ["."], config, lambda m: None)
         ingest(repo, selection, config, Options(jobs=jobs))
         fresh_view(repo, StateName(), hooks)
     headings = headings_of_view(read_view(repo, StateName(), hooks)[0])
@@ -149,7 +148,7 @@ def by_stages(top: str) -> tuple[int, int]:
     config = worktree_config(place)
     limits = Limits(config.chunk_target, config.chunk_ceiling, config.detect_language)
     with timed("stage: list and hash"):
-        selection = select_sources(place, ["."], config, worktree_documents(place), lambda m: None)
+        selection = select_sources(place, ["."], config, lambda m: None)
     with timed("stage: read"):
         sources = [(f.path, data) for f, data in read_sources(place, [s.file for s in selection.work])]
     cuts = []

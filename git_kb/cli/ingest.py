@@ -74,7 +74,6 @@ def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.cli.progress import Progress
     from git_kb.ingest.ingest import Options, ingest
     from git_kb.ingest.select import select_sources
-    from git_kb.store.documents import worktree_documents
     from git_kb.store.state import check_root, worktree_config
 
     env.quiet = args.quiet or args.json
@@ -92,8 +91,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     progress = Progress(env, args.progress)
 
     def work(beat: Callable[[], None]) -> Summary:
-        documents = worktree_documents(env.place)
-        selection = select_sources(env.place, args.path, config, documents, env.warn, options.force)
+        selection = select_sources(env.place, args.path, config, env.warn, options.force)
         if options.title and len(selection.work) != 1:
             raise BadArguments(f"--title is for one source, here are {len(selection.work)}")
         return ingest(env.repo, selection, config, options, progress, beat)

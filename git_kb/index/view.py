@@ -27,6 +27,7 @@ SUFFIX = ".kbv"
 ROW = Struct("<24sIIQIIIHH")
 #   strings offset, strings length, first row, rows, language
 DOCUMENT = Struct("<IIII4s")
+LANGUAGE_SIZE = 4
 #   live entries, rows, documents, entries missing from all segments, tokens in heading, body, code of live
 # entries
 STATS = Struct("<IIIIQQQ")
@@ -250,6 +251,36 @@ class View:
         for number in range(self.n_documents):
             yield self.document(number)
 
+    def document_named(self, name: str) -> ViewDocument | None:
+        """Return the document of a manifest's file name."""
+        low, high = 0, self.n_documents
+        while low < high:
+            middle = (low + high) // 2
+            if self.document(middle).name < name:
+                low = middle + 1
+            else:
+                high = middle
+        document = self.document(low) if low < self.n_documents else None
+        return document if document is not None and document.name == name else None
+
+    def end_of(self, document: ViewDocument) -> int:
+        """Return where the last section of a document ends in its source, in bytes; 0 for one that has none."""
+        return self.row(document.rows[-1]).end if document.rows else 0
+
+    def ends(self) -> list[int]:
+        """Return `end_of` of all documents in order."""
+        rows = self.file.read_area("rows")
+        found = []
+        for _, _, first, n, _ in DOCUMENT.iter_unpack(self.file.read_area("documents")):
+            if not n:
+                found.append(0)
+                continue
+            if first + n > self.n_rows:
+                raise DamagedSegment(self.file.path, 0, "a document has rows that are not there")
+            _, _, _, start, size, *_ = ROW.unpack_from(rows, ROW.size * (first + n - 1))
+            found.append(start + size)
+        return found
+
     def stamps(self) -> list[tuple[str, bytes, str]]:
         """Return (name, stamp, oid) of all documents in order."""
         found = []
@@ -257,6 +288,28 @@ class View:
         for at, length, _, _, _ in DOCUMENT.iter_unpack(self.file.read_area("documents")):
             name, stamp, oid = str(strings[at : at + length], "utf-8", "surrogatepass").split("\0", 3)[:3]
             found.append((name, bytes.fromhex(stamp), oid))
+        return found
+
+    def unchanged(self, stamps: dict[str, bytes]) -> dict[str, int]:
+        """Return name -> number of the documents that have the stamp given for their name; `stamps` is sorted by name.
+
+        The same as by a look at `stamps()`, without taking each apart: mostly all are what they were.
+        """
+        from bisect import bisect_left
+
+        names = list(stamps)
+        starts = [f"{name}\0{stamp.hex()}\0".encode("utf-8", "surrogatepass") for name, stamp in stamps.items()]
+        strings = bytes(self.file.read(*self._strings))
+        found: dict[str, int] = {}
+        next_ = 0
+        for n, (at, *_) in enumerate(DOCUMENT.iter_unpack(self.file.read_area("documents"))):
+            if next_ == len(names) or not strings.startswith(starts[next_], at):
+                name = str(strings[at : strings.find(b"\0", at)], "utf-8", "surrogatepass")
+                next_ = bisect_left(names, name, next_)
+                if next_ == len(names) or not strings.startswith(starts[next_], at):
+                    continue
+            found[names[next_]] = n
+            next_ += 1
         return found
 
     def part(self, first: int, end: int) -> ViewPart:
@@ -327,11 +380,12 @@ class ViewPart:
 
     def language_lines(self) -> bytes:
         """Return the area `languages`: how many documents are in which language; nothing when all are in English."""
+        # The first byte of each language, which is 0 in an empty one.
+        if not any(self.documents[DOCUMENT.size - LANGUAGE_SIZE :: DOCUMENT.size]):
+            return b""
         from collections import Counter
 
         counts = Counter(language for *_, language in DOCUMENT.iter_unpack(self.documents))
-        if not any(language.rstrip(b"\0") for language in counts):
-            return b""
         return b"".join([b"%b %d\n" % (language.rstrip(b"\0"), n) for language, n in sorted(counts.items())])
 
 
@@ -404,7 +458,8 @@ def encode_view(
 
 def _moved(records: bytes | bytearray, size: int, columns: dict[int, int]) -> bytes | bytearray:
     """Return records of `size` bytes with something added to some of their u32 columns: column -> addend."""
-    if not any(columns.values()):
+    columns = {column: addend for column, addend in columns.items() if addend}
+    if not columns:
         return records
     from array import array
 

@@ -16,12 +16,12 @@ from git_kb.model.source import path_of_source
 from git_kb.repo import worktree
 from git_kb.repo.discover import Place
 from git_kb.repo.regular import read_regular
-from git_kb.repo.worktree import SourceFile, check_ignored, hash_files, list_sources
+from git_kb.repo.worktree import SourceFile, blob_sizes, check_ignored, hash_files, list_sources
 from git_kb.store.config import Config
-from git_kb.store.documents import Documents, Warn, decode_manifest
+from git_kb.store.documents import Warn, decode_manifest, manifest_names, manifest_stamp, read_manifests
 from git_kb.store.manifest import SUFFIX, DamagedManifest, parse_manifest, read_origin, salvage_manifest
 from git_kb.store.root import RAW
-from git_kb.store.viewfile import indexed_stamps
+from git_kb.store.viewfile import Indexed
 
 
 class NoSuchSource(KbError):
@@ -76,22 +76,37 @@ MAX_LOOK, MAX_LOOKS = 100_000, 1000
 OTHER_REPOSITORY = {worktree.GITLINK, worktree.NESTED}
 
 
-def select_sources(
-    place: Place, paths: list[str], config: Config, documents: Documents, warn: Warn, force: bool = False
-) -> Selection:
+def select_sources(place: Place, paths: list[str], config: Config, warn: Warn, force: bool = False) -> Selection:
     """Return what ingesting `paths` (as typed, relative to the current directory) has to do.
 
     A directory takes what git does not ignore, as far as the configuration includes it or it has a manifest already; a file
     named on the command line is taken whatever the patterns say. `force` cuts again what has not changed. What has a damaged
     manifest is cut again too; one of a later format is left alone. Raises NoSuchSource.
     """
-    known = _Known(documents, warn, indexed_stamps(place))
+    known = _Known(place, warn)
+    try:
+        return _select(place, paths, config, known, force)
+    finally:
+        known.close()
+
+
+def _select(place: Place, paths: list[str], config: Config, known: _Known, force: bool) -> Selection:
     files, skipped = _list_files(place, paths, config, known.has)
     selection = Selection(skipped=skipped)
     by_docid: dict[str, bytes] = {}
     unhashed = [f.path for f in files if f.changed]
     refused: dict[bytes, str] = {}
     hashed = hash_files(place, unhashed, refused) if unhashed else {}
+    doubtful: list[tuple[SourceFile, str, int]] = []
+
+    def take(file: SourceFile, blob: str) -> None:
+        docid = docid_of_path(file.path)
+        old, damaged = known.manifest(docid)
+        if (newer := known.newer.get(docid + SUFFIX)) is not None:
+            selection.skipped.append((file.path, f"its manifest has format {newer.version}; {newer.hint}"))
+        else:
+            selection.work.append(Source(file, blob, old, damaged))
+
     for file in files:
         # The index has an id for a file that differs on disk, but that is not what would be ingested.
         blob = hashed.get(file.path) if file.changed else file.oid
@@ -102,15 +117,26 @@ def select_sources(
         if (other := by_docid.setdefault(docid, file.path)) != file.path:
             selection.skipped.append((file.path, f"its document name is taken by '{os.fsdecode(other)}'"))
             continue
-        if not force and known.blob(docid) == blob:
+        covered = None if force else known.covered(docid, blob)
+        if covered is None:
+            take(file, blob)
+        elif file.state == worktree.SKIP_WORKTREE or covered == _size(place, file):
+            selection.n_unchanged += 1
+        else:
+            doubtful.append((file, blob, covered))
+    # Mostly, git stores these in another form than the disk has them.
+    sizes = blob_sizes(place, [blob for _, blob, _ in doubtful])
+    for file, blob, covered in doubtful:
+        size = sizes.get(blob)
+        if size == covered:
             selection.n_unchanged += 1
             continue
-        old, damaged = known.manifest(docid)
-        if (newer := known.newer.get(docid + SUFFIX)) is not None:
-            selection.skipped.append((file.path, f"its manifest has format {newer.version}; {newer.hint}"))
-        else:
-            selection.work.append(Source(file, blob, old, damaged))
-    selection.gone = _vanished(place, paths, documents, known, {f.path for f in files})
+        if size is not None:
+            known.warn(str(DamagedManifest(docid_of_path(file.path) + SUFFIX, f"its rows cover {covered} of {size} bytes")))
+        take(file, blob)
+    if doubtful:
+        selection.work.sort(key=lambda source: source.path)
+    selection.gone = _vanished(place, paths, known, {f.path for f in files})
     return selection
 
 
@@ -222,32 +248,40 @@ def inside_path(place: Place, typed: str) -> bytes | None:
 
 
 class _Known:
-    """What the manifests say, read as needed: heads of those that are known to be sound, the others whole.
+    """What the manifests say, read as needed: heads of those that the index was made of, the others whole.
 
-    indexed: file name -> stamp of those that the index was made of, which were read whole then. newer: those of a later format.
+    Of what was read whole it keeps the facts alone, and what is damaged. newer: manifests of a later format, by file name.
     """
 
-    def __init__(self, documents: Documents, warn: Warn, indexed: dict[str, bytes]):
-        self.documents, self.warn, self.indexed = documents, warn, indexed
+    def __init__(self, place: Place, warn: Warn):
+        self.place, self.warn = place, warn
         self.newer: dict[str, NewerFormat] = {}
-        self._whole: dict[str, tuple[Manifest | None, bool]] = {}
+        self._indexed = Indexed(place)
+        self._stamps: dict[str, bytes | None] = {}
+        self._facts: dict[str, tuple[str, str, int]] = {}
+        self._unusable: dict[str, tuple[Manifest | None, bool]] = {}
 
     def has(self, path: bytes) -> bool:
         """Return whether there is a document of this source."""
         name = docid_of_path(path) + SUFFIX
-        if name not in self.documents.stamps:
+        if self._stamp(name) is None:
             return False
         origin = self._origin(name)
         # What cannot be read stands where the manifest of this source belongs.
         return origin is None or path_of_source(origin[0]) == path
 
-    def blob(self, docid: str) -> str | None:
-        """Return the blob that a manifest was made of, None when there is none or it cannot be used."""
+    def covered(self, docid: str, blob: str) -> int | None:
+        """Return how many bytes of a blob the rows of its manifest cover; None when it is not of that blob, or cannot be used."""
         name = docid + SUFFIX
         origin = self._origin(name)
-        if origin is None or (not self._is_sound(name) and self.manifest(docid)[1]):
+        if origin is None or origin[1] != blob:
             return None
-        return origin[1]
+        indexed = self._indexed.get(name)
+        if indexed is not None and indexed[0] == self._stamp(name) and indexed[1]:
+            return indexed[1]
+        if name not in self._facts:
+            self.manifest(docid)
+        return self._facts[name][2] if name in self._facts else None
 
     def source(self, name: str) -> str:
         origin = self._origin(name)
@@ -256,25 +290,39 @@ class _Known:
     def manifest(self, docid: str) -> tuple[Manifest | None, bool]:
         """Return (a whole manifest, None without one; is it damaged?), as `Source` has them. The warning comes once."""
         name = docid + SUFFIX
-        if name not in self._whole:
-            self._whole[name] = self._read_whole(name) if name in self.documents.stamps else (None, False)
-        return self._whole[name]
+        if name in self._unusable:
+            return self._unusable[name]
+        if self._stamp(name) is None:
+            return None, False
+        manifest, damaged = self._read_whole(name)
+        if manifest is None or damaged:
+            self._unusable[name] = manifest, damaged
+        else:
+            self._facts[name] = manifest.source, manifest.blob, sum(row.n_bytes for row in manifest.sections)
+        return manifest, damaged
 
-    def _is_sound(self, name: str) -> bool:
-        return name in self.indexed and self.indexed[name] == self.documents.stamps[name]
+    def close(self) -> None:
+        self._indexed.close()
+
+    def _stamp(self, name: str) -> bytes | None:
+        if name not in self._stamps:
+            self._stamps[name] = manifest_stamp(self.place, name)
+        return self._stamps[name]
 
     def _origin(self, name: str) -> tuple[str, str] | None:
         """Return (source, blob): by a look at the head of the manifest, or, where that does not tell, from the whole of it."""
-        if name not in self.documents.stamps:
+        if name in self._facts:
+            return self._facts[name][:2]
+        if self._stamp(name) is None:
             return None
-        for _, data in self.documents.read([name]):
+        for _, data in read_manifests(self.place, [name]):
             if (origin := read_origin(data)) is not None:
                 return origin
         manifest, _ = self.manifest(name.removesuffix(SUFFIX))
         return (manifest.source, manifest.blob) if manifest else None
 
     def _read_whole(self, name: str) -> tuple[Manifest | None, bool]:
-        for _, data in self.documents.read([name]):
+        for _, data in read_manifests(self.place, [name]):
             text = ""
             try:
                 text = decode_manifest(data, name)
@@ -288,7 +336,7 @@ class _Known:
         return None, False
 
 
-def _vanished(place: Place, paths: list[str], documents: Documents, known: _Known, listed: set[bytes]) -> list[Manifest]:
+def _vanished(place: Place, paths: list[str], known: _Known, listed: set[bytes]) -> list[Manifest]:
     """Return the manifests of sources below the given directories that are neither on disk nor kept away by a
     sparse checkout.
     """
@@ -298,7 +346,7 @@ def _vanished(place: Place, paths: list[str], documents: Documents, known: _Know
     gone: list[Manifest] = []
     expected = {docid_of_path(p) + SUFFIX for p in listed}
     raw = RAW.encode() + b"/"
-    for name in documents.stamps:
+    for name in manifest_names(place):
         if name in expected:
             continue
         path = path_of_source(known.source(name))

@@ -255,10 +255,10 @@ def remove_leftovers(directory: str) -> None:
 
 def is_leftover(name: str) -> bool:
     """Return whether a name is one that `atomic_write` gives to a file in the making."""
-    stem, _, token = name.removesuffix(".tmp").rpartition(".")
-    if not (name.startswith(".") and name.endswith(".tmp") and stem):
+    if not (name.startswith(".") and name.endswith(".tmp")):
         return False
-    return len(token) == 12 and all(c in "0123456789abcdef" for c in token)
+    stem, _, token = name.removesuffix(".tmp").rpartition(".")
+    return bool(stem) and len(token) == 12 and all(c in "0123456789abcdef" for c in token)
 
 
 def sync_directory(path: str) -> None:

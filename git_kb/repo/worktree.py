@@ -112,6 +112,16 @@ def hash_files(place: Place, paths: Iterable[bytes], refused: dict[bytes, str] |
     return ids
 
 
+def blob_sizes(place: Place, oids: Iterable[str]) -> dict[str, int]:
+    """Return blob id -> size in bytes of those blobs that are stored."""
+    asked = "".join(f"{oid}\n" for oid in dict.fromkeys(oids)).encode()
+    if not asked:
+        return {}
+    _, out = git_at(place, ["cat-file", "--batch-check"], asked)
+    rows = [row.split(b" ") for row in out.splitlines()]
+    return {row[0].decode(): int(row[2]) for row in rows if len(row) == 3 and row[2].isdigit()}
+
+
 def check_ignored(place: Place, paths: Iterable[bytes]) -> set[bytes]:
     """Return those paths that an ignore rule excludes. Tracked files never are; nor what lies beyond a symbolic link."""
     _need_work_tree(place)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from git_kb.errors import NewerFormat
 from git_kb.model.document import Manifest
@@ -17,7 +18,7 @@ from git_kb.repo.protocol import EXECUTABLE, FILE, Repository
 from git_kb.repo.regular import read_regular
 from git_kb.store.manifest import SUFFIX, DamagedManifest, parse_manifest, tracked_text
 from git_kb.store.root import DOCUMENTS
-from git_kb.store.stamps import stamp_directory
+from git_kb.store.stamps import stamp, stamp_directory
 
 Warn = Callable[[str], None]
 
@@ -74,7 +75,40 @@ def decode_manifest(data: bytes, name: str) -> str:
 
 def worktree_documents(place: Place) -> Documents:
     """Return the manifests on disk. `place` has a work tree."""
-    return _worktree_documents(place, *stamp_directory(os.path.join(place.work_tree or "", DOCUMENTS)))
+    return _worktree_documents(place, *stamp_directory(manifest_directory(place)))
+
+
+def manifest_directory(place: Place) -> str:
+    """Return where the manifests of a work tree are."""
+    return os.path.join(place.work_tree or "", DOCUMENTS)
+
+
+def manifest_names(place: Place) -> list[str]:
+    """Return the file names of the manifests on disk, sorted, without a look at the files."""
+    try:
+        return sorted(name for name in os.listdir(manifest_directory(place)) if name.endswith(SUFFIX))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def manifest_stamp(place: Place, name: str) -> bytes | None:
+    """Return the stamp of one manifest on disk, as `worktree_documents` has it; None where there is none."""
+    try:
+        return stamp(os.lstat(os.path.join(manifest_directory(place), name)))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def read_manifests(place: Place, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield (file name, bytes) of manifests on disk; `Unreadable` for what cannot be read, nothing for what is gone."""
+    directory = manifest_directory(place)
+    for name in names:
+        try:
+            yield name, read_regular(os.path.join(directory, name))
+        except FileNotFoundError:
+            continue  # gone since it was listed: as if it had gone before
+        except OSError as e:
+            yield name, Unreadable(e.strerror or str(e))
 
 
 def some_documents(repo: Repository, stamps: dict[str, bytes], stored: bool) -> Documents:
@@ -85,18 +119,7 @@ def some_documents(repo: Repository, stamps: dict[str, bytes], stored: bool) -> 
 
 
 def _worktree_documents(place: Place, stamps: dict[str, bytes], key: bytes) -> Documents:
-    directory = os.path.join(place.work_tree or "", DOCUMENTS)
-
-    def read(names: list[str]) -> Iterator[tuple[str, bytes]]:
-        for name in names:
-            try:
-                yield name, read_regular(os.path.join(directory, name))
-            except FileNotFoundError:
-                continue  # gone since it was listed: as if it had gone before
-            except OSError as e:
-                yield name, Unreadable(e.strerror or str(e))
-
-    return Documents(stamps, key, read, stored=False)
+    return Documents(stamps, key, partial(read_manifests, place), stored=False)
 
 
 def tree_documents(repo: Repository, tree: str | None) -> Documents:

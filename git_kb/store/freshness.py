@@ -218,14 +218,13 @@ def _nearest_view(kb_dir: str, documents: Documents) -> View | None:
 
 def _unchanged(documents: Documents, view: View) -> dict[str, int]:
     """Return name -> number in a view of the documents that stand in a state as the view has them."""
+    stamps = documents.stamps
     try:
-        known = view.stamps()
+        if not documents.stored:
+            return view.unchanged(stamps)
+        return {name: n for n, (name, _, oid) in enumerate(view.stamps()) if name in stamps and stamps[name].hex() == oid}
     except DamagedSegment:
         return {}
-    stamps = documents.stamps
-    if documents.stored:
-        return {name: n for n, (name, _, oid) in enumerate(known) if name in stamps and stamps[name].hex() == oid}
-    return {name: n for n, (name, stamp, _) in enumerate(known) if stamps.get(name) == stamp}
 
 
 def _view_names(directory: str) -> list[str]:

@@ -38,7 +38,7 @@ def stamp_directory(directory: str) -> tuple[dict[str, bytes], bytes]:
         if e.errno not in (ENOENT, ENOTDIR, ELOOP):
             raise
         return {}, b"files "
-    stamps = dict(sorted(stamps.items()))
+    stamps = {name: stamps[name] for name in sorted(stamps)}
     if len(stamps) > MAX_STATS:
         return stamps, key_before
     return stamps, _files_key(stamps)

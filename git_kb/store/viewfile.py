@@ -24,18 +24,44 @@ def worktree_view_name(place: Place, cached: bool = False) -> str:
     return f"{'index' if cached else 'worktree'}{'-' + place.worktree_id if place.worktree_id else ''}.kbv"
 
 
-def indexed_stamps(place: Place) -> dict[str, bytes]:
-    """Return file name -> stamp of the manifests that the view of the work tree was made of, all of them sound."""
-    try:
-        view = View(os.path.join(place.kb_dir, VIEWS, worktree_view_name(place)))
-    except (OSError, DamagedSegment, OtherFeature, NewerFormat):
-        return {}
-    try:
-        return {name: bytes(stamp) for name, stamp, _ in view.stamps()}
-    except DamagedSegment:
-        return {}
-    finally:
-        view.close()
+class Indexed:
+    """What the view of the work tree says of the manifests that it was made of, all of them sound.
+
+    Asked for few, it looks them up; asked for many, it reads all at once.
+    """
+
+    # A look-up takes 50 us among 12,000 documents, reading all of them 40 ms.
+    MANY = 500
+
+    def __init__(self, place: Place):
+        self._all: dict[str, tuple[bytes, int]] | None = None
+        self._n_asked = 0
+        try:
+            self._view: View | None = View(os.path.join(place.kb_dir, VIEWS, worktree_view_name(place)))
+        except (OSError, DamagedSegment, OtherFeature, NewerFormat):
+            self._view = None
+
+    def get(self, name: str) -> tuple[bytes, int] | None:
+        """Return (stamp, where the last section ends in the source) of a manifest's file name; None for one that is not there."""
+        if self._view is None:
+            return None
+        try:
+            if self._all is None and self._n_asked >= self.MANY:
+                ends = self._view.ends()
+                self._all = {name: (stamp, end) for (name, stamp, _), end in zip(self._view.stamps(), ends, strict=True)}
+            if self._all is not None:
+                return self._all.get(name)
+            self._n_asked += 1
+            document = self._view.document_named(name)
+            return None if document is None else (document.stamp, self._view.end_of(document))
+        except DamagedSegment:
+            self.close()
+            return None
+
+    def close(self) -> None:
+        if self._view is not None:
+            self._view.close()
+            self._view = None
 
 
 def current_view(place: Place, tree: str | None = None) -> tuple[View, Segments] | None:

@@ -164,3 +164,24 @@ def test_an_entry_in_two_segments_counts_once():
     segments = segments_of([1, 2], [2, 3])
     view = View.over("v", encode_view(b"k", encode_documents([document(0, [entry(n).entry_id for n in (1, 2, 3)])]), segments))
     assert (view.n_live, view.n_missing) == (3, 0)
+
+
+STAMPS = st.dictionaries(st.text("abc\u00e9\udc80\ue000\U0001f600", max_size=3), st.binary(min_size=1, max_size=2), max_size=8)
+
+
+@given(STAMPS, st.lists(st.tuples(st.text("abc\u00e9\udc80", max_size=3), st.binary(min_size=1, max_size=2)), max_size=6))
+def test_unchanged_documents_are_those_with_equal_stamps(stamps, changes):
+    """Whatever came, went or changed since, also where one name begins as another does."""
+    documents = []
+    for name, stamp in sorted(stamps.items()):
+        documents.append((ViewDocument(name, stamp, name, "T", name, "text/plain", "", "", ()), []))
+    view = View.over("v", encode_view(b"k", encode_documents(documents), segments_of()))
+    now = dict(stamps)
+    for name, stamp in changes:
+        if now.pop(name, None) != stamp:
+            now[name] = stamp
+    now = {name: now[name] for name in sorted(now)}
+    assert view.unchanged(now) == {name: n for n, (name, stamp, _) in enumerate(view.stamps()) if now.get(name) == stamp}
+    for name in {*stamps, *now}:
+        found = view.document_named(name)
+        assert (None if found is None else found.stamp) == stamps.get(name)

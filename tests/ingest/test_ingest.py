@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import time
 
@@ -462,6 +463,12 @@ DAMAGE = {
     "zeros": lambda data: bytes(len(data)),
     "empty": lambda data: b"",
     "not UTF-8": lambda data: data.replace(b"title", b"t\xfftle"),
+    "cut off after the head": lambda data: data[: data.index(b"\n[[sections]]")],
+    "cut off before the last row": lambda data: data[: data.rindex(b"\n[[sections]]")],
+    "a row lost in the middle": lambda data: (
+        data[: (at := data.index(b"\n[[sections]]"))] + data[data.index(b"\n[[sections]]", at + 1) :]
+    ),
+    "a row twice": lambda data: data + data[data.rindex(b"\n[[sections]]") :],
     "a wrong kbid": lambda data: data.replace(b'kbid = "', b'kbid = "0'),
     "another docid": lambda data: data.replace(b'docid = "', b'docid = "other-'),
     "a count too large": lambda data: data.replace(b"n_bytes = ", b"n_bytes = 99999999"),
@@ -529,3 +536,67 @@ def test_a_manifest_of_a_later_format_is_left_alone(kb, args):
     assert data["skipped"] == [{"path": "docs/guide.md", "reason": "its manifest has format 2; upgrade git-kb to read it"}]
     assert (data["new"], data["changed"]) == ([], [])
     assert kb.read(name) == later
+
+
+@pytest.mark.parametrize("indexed", [False, True], ids=["without an index", "indexed"])
+def test_sources_in_another_form_on_disk_are_no_damage(tmp_path, indexed):
+    """What the rows cover is the blob, which a checkout with other line ends does not have the size of."""
+    kb = Kb.create(tmp_path / "repo", {".gitattributes": "*.md text eol=crlf\n", "a.md": "# A\r\n\r\nText.\r\n"})
+    kb.ok("init", "-q")
+    kb.ok("ingest", "-q")
+    if not indexed:
+        shutil.rmtree(kb.path(".git/kb/views"))
+    done = kb.run("ingest")
+    assert done.err.startswith("sources: 0 new, 0 changed, 1 unchanged")
+    assert "warning" not in done.err
+    rows = "kb/documents/a.md.toml"
+    before = kb.read(rows)
+    kb.write(rows, before.replace(b"n_bytes = ", b"n_bytes = 1"))
+    done = kb.run("ingest")
+    assert "manifest 'a.md.toml' is damaged: its rows cover 1" in done.err
+    assert kb.read(rows) == before
+
+
+@pytest.mark.parametrize("indexed", [False, True], ids=["without an index", "indexed"])
+def test_a_manifest_that_another_process_wrote_is_seen(kb, indexed):
+    """Between two ingests, by its time alone or by its content."""
+    if not indexed:
+        shutil.rmtree(kb.path(".git/kb/views"))
+    name = "kb/documents/docs--guide.md.toml"
+    before = kb.read(name)
+    kb.write(name, before.replace(before[before.index(b"blob = ") + 8 :][:40], 40 * b"1"))
+    assert kb.json("ingest", "docs/guide.md")["changed"] == ["docs/guide.md"]
+    assert kb.read(name) == before
+
+
+def test_a_named_source_takes_one_look_at_the_manifests(kb, monkeypatch):
+    """With many manifests, looking at each of them is most of what a small ingest costs."""
+    from git_kb.store import documents, viewfile
+
+    calls = []
+    look = documents.stamp_directory
+    monkeypatch.setattr(documents, "stamp_directory", lambda directory: calls.append(directory) or look(directory))
+    monkeypatch.setattr(viewfile.View, "stamps", lambda self: calls.append("stamps"))
+    kb.write("docs/guide.md", "# Other\n\nText.\n")
+    assert kb.json("ingest", "docs/guide.md")["changed"] == ["docs/guide.md"]
+    assert len(calls) == 1
+    assert kb.json("search", "other")["total"] == 1
+
+
+def test_only_facts_of_sound_manifests_are_kept(tmp_path):
+    """Whole manifests of a fresh clone, which has no index, would take memory by the hundred MB."""
+    from git_kb.ingest.select import _Known
+
+    kb = Kb.ready(tmp_path / "repo")
+    shutil.rmtree(kb.path(".git/kb/views"))
+    kb.write("kb/documents/notes.txt.toml", "junk")
+    said = []
+    known = _Known(kb.place(), said.append)
+    blob = kb.git("hash-object", "docs/guide.md").strip()
+    for _ in range(2):
+        assert known.covered("docs--guide.md", blob) == len(kb.read("docs/guide.md"))
+        assert known.covered("docs--guide.md", 40 * "0") is None
+        assert known.covered("notes.txt", blob) is None
+    assert len(said) == 1
+    assert known._facts == {"docs--guide.md.toml": ("docs/guide.md", blob, len(kb.read("docs/guide.md")))}
+    assert known._unusable == {"notes.txt.toml": (None, True)}

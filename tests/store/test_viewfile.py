@@ -6,7 +6,8 @@ import pytest
 from kb import Kb
 
 from git_kb.repo.discover import discover
-from git_kb.store.viewfile import current_view, worktree_view_name
+from git_kb.store.documents import worktree_documents
+from git_kb.store.viewfile import Indexed, current_view, worktree_view_name
 
 
 @pytest.fixture
@@ -64,3 +65,34 @@ def test_of_a_tree(kb):
     assert not is_current(kb, tree)
     kb.ok("search", "--at", "HEAD", "hive")
     assert is_current(kb, tree)
+
+
+@pytest.mark.parametrize("many", [0, 500])
+def test_what_is_indexed_is_the_same_looked_up_or_read_whole(kb, monkeypatch, many):
+    monkeypatch.setattr(Indexed, "MANY", many)
+    kb.write("fm.md", "---\ntitle: T\n---\n")
+    kb.write("long.md", "# A\n\nOne.\n\n# B\n\nTwo.\n")
+    kb.ok("ingest", "-q")
+    indexed = Indexed(kb.place())
+    documents = worktree_documents(kb.place())
+    for name, stamp in documents.stamps.items():
+        found = indexed.get(name)
+        assert found is not None
+        manifest = next(documents.load([name], pytest.fail))
+        searched = [row for row in manifest.sections if not row.role]
+        assert found == (stamp, sum(row.n_bytes for row in manifest.sections) if searched else 0)
+    for name in ("", "a", "docs--guide.md.tom", "zz.toml"):
+        assert indexed.get(name) is None
+    indexed.close()
+    assert indexed.get("long.md.toml") is None
+
+
+@pytest.mark.parametrize("harm", ["gone", "cut", "zeros"])
+def test_what_is_indexed_of_a_damaged_view_is_nothing(kb, harm):
+    path = kb.path(".git/kb/views/worktree.kbv")
+    data = kb.read(".git/kb/views/worktree.kbv")
+    if harm == "gone":
+        os.unlink(path)
+    else:
+        kb.write(".git/kb/views/worktree.kbv", data[:-1] if harm == "cut" else data[:4096] + bytes(len(data) - 4096))
+    assert Indexed(kb.place()).get("docs--guide.md.toml") is None
