@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from git_kb.store.freshness import Hooks
 
 MAX_WORKERS = 64
+ALWAYS, NEVER, AUTO = "always", "never", "auto"
+HYPERLINKS = "GIT_KB_HYPERLINKS"
 
 
 class WriteFailure(KbError):
@@ -90,6 +92,15 @@ class CannotRead(KbError):
     def __init__(self, name: str, error: OSError):
         self.name = name
         super().__init__(f"cannot read '{name}': {(error.strerror or str(error)).lower()}")
+
+
+class BadVariable(KbError):
+    """A variable of the environment has a value that means nothing."""
+
+    def __init__(self, name: str, value: str):
+        self.name, self.value = name, value
+        self.hint = f"unset it, or set it to {ALWAYS}, {NEVER} or {AUTO}"
+        super().__init__(f"bad value '{value}' for the variable '{name}'")
 
 
 class Env:
@@ -180,9 +191,10 @@ class Env:
             return False
         terminal = self.out.isatty() or bool(environ.get("GIT_PAGER_IN_USE"))
         if terminal or self._may_always_colour():
-            setting = (self.settings.get("color.kb") or self.settings.get("color.ui") or "auto").lower()
-            if setting in ("always", "never", "false", "no", "off", "0"):
-                return setting == "always"
+            key = "color.kb" if "color.kb" in self.settings else "color.ui"
+            wish = _wish(key, self.settings.get(key, AUTO), when_true=AUTO)
+            if wish != AUTO:
+                return wish == ALWAYS
         return terminal and environ.get("TERM") != "dumb"
 
     def _may_always_colour(self) -> bool:
@@ -229,19 +241,22 @@ class Env:
         Only on a terminal that is known to take them; kb.hyperlinks and GIT_KB_HYPERLINKS may say always, never or auto, and
         the variable counts off a terminal too. kb.hyperlinkFormat: see output/links.py.
         """
-        forced = self.environ.get("GIT_KB_HYPERLINKS", "").lower()
-        terminal = self.out.isatty()
-        if forced == "never" or not (terminal or forced == "always") or self.place.work_tree is None:
+        variable = self.environ.get(HYPERLINKS, "")
+        wish = _wish(HYPERLINKS, variable, when_true=ALWAYS) if variable else ""
+        if wish == NEVER or not (wish == ALWAYS or self.out.isatty()) or self.place.work_tree is None:
             return None
-        from git_kb.output.links import FORMAT, file_link, takes_links
+        from git_kb.output.links import FORMAT, file_link, is_format, takes_links
 
-        wish = forced or self.settings.get("kb.hyperlinks", "auto").lower()
-        if wish in ("never", "false", "no", "off", "0") or (
-            wish not in ("always", "true", "yes", "on", "1") and not takes_links(self.environ)
-        ):
+        wish = wish or _wish("kb.hyperlinks", self.settings.get("kb.hyperlinks", AUTO), when_true=ALWAYS)
+        if wish == NEVER or (wish == AUTO and not takes_links(self.environ)):
             return None
+        format = self.settings.get("kb.hyperlinkformat") or FORMAT
+        if not is_format(format):
+            from git_kb.repo.config import BadConfig
+
+            raise BadConfig("kb.hyperlinkFormat", format, "a URL with {path}, and perhaps {host} and {line},")
         host = os.uname().nodename if hasattr(os, "uname") else ""
-        return file_link(os.fsencode(self.place.work_tree), host, self.settings.get("kb.hyperlinkformat") or FORMAT)
+        return file_link(os.fsencode(self.place.work_tree), host, format)
 
     def hooks(
         self, operation: str, progress: Callable[[str, int, int], None] = lambda stage, done, total: None, jobs: int = 0
@@ -274,6 +289,19 @@ class Env:
         """Say something that --quiet silences."""
         if not self.quiet:
             self.err.write(_visible(shortened(message)) + "\n")
+
+
+def _wish(key: str, value: str, when_true: str) -> str:
+    """Return ALWAYS, NEVER or AUTO of a setting or a variable, which may be a truth value too. Raises BadConfig, BadVariable."""
+    wish = value.lower()
+    if wish in (ALWAYS, NEVER, AUTO):
+        return wish
+    from git_kb.repo.config import BadConfig, truth
+
+    found = truth(value)
+    if found is None:
+        raise BadVariable(key, value) if key == HYPERLINKS else BadConfig(key, value, f"{ALWAYS}, {NEVER}, {AUTO} or a truth value")
+    return when_true if found else NEVER
 
 
 def worker_count(asked: int = 0) -> int:

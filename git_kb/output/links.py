@@ -48,6 +48,14 @@ def file_link(top: bytes, host: str, format: str = FORMAT) -> Link:
     return link
 
 
+def is_format(format: str) -> bool:
+    """Return whether a format makes URLs of files: it has a scheme and {path}, and in braces else only {host} and {line}."""
+    scheme, colon, rest = format.partition(":")
+    plain = rest.replace("{path}", "").replace("{host}", "").replace("{line}", "")
+    named = scheme[:1].isalpha() and scheme.isascii() and all(c.isalnum() or c in "+-." for c in scheme)
+    return bool(colon) and named and "{path}" in rest and "{" not in plain and "}" not in plain
+
+
 def takes_links(environ: Mapping[str, str]) -> bool:
     """Return whether the terminal is known to take hyperlinks; most show nothing of what they do not know, but not all."""
     forced = environ.get("FORCE_HYPERLINK", "")

@@ -51,14 +51,12 @@ class Config:
         if not values:
             return default
         value = values[-1]
-        if value is None or value.lower() in TRUE:
+        if value is None:
             return True
-        if value.lower() in FALSE:
-            return False
-        number = _number(value)
-        if number is None:
+        found = truth(value)
+        if found is None:
             raise BadConfig(key, value, "a truth value")
-        return number != 0
+        return found
 
     def get_int(self, key: str, default: int = 0) -> int:
         """Return a whole number; k, m and g after it multiply. Raises BadConfig."""
@@ -106,6 +104,16 @@ def unset_local(place: Place, key: str) -> bool:
     """Remove all values of a key from the repository's own configuration; return whether there were any."""
     status, _ = git_at(place, ["config", "--local", "--unset-all", key], ok=(0, 5))
     return status == 0
+
+
+def truth(value: str) -> bool | None:
+    """Return what git takes a truth value for; None for what is none."""
+    if value.lower() in TRUE:
+        return True
+    if value.lower() in FALSE:
+        return False
+    number = _number(value)
+    return None if number is None else number != 0
 
 
 def _normal(key: str) -> str:

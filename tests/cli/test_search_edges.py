@@ -142,6 +142,48 @@ def test_hyperlinks(kb):
     kb.git("config", "--remove-section", "kb")
 
 
+@pytest.mark.parametrize("value", ["pink", "always!", "2x", " "])
+@pytest.mark.parametrize("key", ["color.kb", "color.ui", "kb.hyperlinks"])
+def test_a_setting_that_means_nothing_is_fatal_as_in_git(kb, key, value):
+    environ = {"TERM": "xterm-kitty", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": key, "GIT_CONFIG_VALUE_0": value}
+    for arguments in (["hive"], ["-q", "hive"]):
+        env = Env(kb.top, {**os.environ, **environ}, Terminal(), io.StringIO())
+        assert run(["search", *arguments], env) == 128
+        env.close()
+        said = env.err.getvalue()
+        assert said.startswith(f"fatal: bad value '{value}' for '{key}': ")
+        assert said.count(key) == 2  # the hint names it, too
+        assert env.out.getvalue() == ""
+
+
+@pytest.mark.parametrize("key", ["color.kb", "kb.hyperlinks"])
+@pytest.mark.parametrize(("value", "on"), [("true", True), ("YES", True), ("1", True), ("0", False), ("off", False), ("", False)])
+def test_truth_values_of_settings_are_those_of_git(kb, key, value, on):
+    environ = {"TERM": "xterm-kitty", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": key, "GIT_CONFIG_VALUE_0": value}
+    assert ((RED if key == "color.kb" else LINK) in on_terminal(kb, "hive", **environ)) == on
+
+
+def test_a_variable_that_means_nothing_is_fatal_as_in_git(kb):
+    for arguments in (["hive"], ["-q", "hive"], ["--mode", "documents", "hive"]):
+        done = kb.run("search", *arguments, GIT_KB_HYPERLINKS="sometimes")
+        assert (done.code, done.out) == (128, "")
+        assert done.err == (
+            "fatal: bad value 'sometimes' for the variable 'GIT_KB_HYPERLINKS'\nhint: unset it, or set it to always, never or auto\n"
+        )
+    assert kb.run("search", "hive", GIT_KB_HYPERLINKS="").code == 0
+
+
+@pytest.mark.parametrize(
+    "format", ["{path}", "nowhere", "file://{line}", "file://{path}#{row}", "file://{path", "9x:{path}", ":{path}"]
+)
+def test_a_format_that_makes_no_link_is_fatal(kb, format):
+    kb.git("config", "kb.hyperlinkFormat", format)
+    done = kb.run("search", "hive", GIT_KB_HYPERLINKS="always")
+    assert (done.code, done.out) == (128, "")
+    assert done.err.startswith(f"fatal: bad value '{format}' for 'kb.hyperlinkFormat': a URL with {{path}}")
+    assert kb.run("search", "hive").code == 0
+
+
 def test_a_path_does_not_get_out_of_its_link(tmp_path):
     name = "a\x1b\\\x07;b\n.md"
     kb = Kb.ready(tmp_path / "repo", {name: "# Odd\n\nquince\n"})
