@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tag", action="append", default=[], type=_tag, metavar="TAG", help="add a tag to each document (repeatable)"
     )
     parser.add_argument("--tier", choices=["S", "A", "B"], help="set the tier of each document")
-    parser.add_argument("--title", help="title of the document (one source only)")
+    parser.add_argument("--title", type=_title, help="title of the document (one source only)")
     parser.add_argument("--no-index", action="store_true", help="leave indexing to the next search")
     parser.add_argument(
         "--near-duplicates",
@@ -64,9 +64,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _tag(text: str) -> str:
     """Return a tag on one line. Raises argparse.ArgumentTypeError when there is nothing of it."""
-    if not (tag := " ".join(text.split())):
-        raise argparse.ArgumentTypeError("a tag needs at least one visible character")
+    tag = " ".join(text.split())
+    _need_visible(tag, "a tag")
     return tag
+
+
+def _title(text: str) -> str:
+    """Return a title. Raises argparse.ArgumentTypeError when there is nothing of it."""
+    _need_visible(text, "a title")
+    return text
+
+
+def _need_visible(text: str, what: str) -> None:
+    if not any(c.isprintable() and not c.isspace() for c in text):
+        raise argparse.ArgumentTypeError(f"{what} needs at least one visible character")
 
 
 def run(args: argparse.Namespace, env: Env) -> int:

@@ -600,3 +600,14 @@ def test_only_facts_of_sound_manifests_are_kept(tmp_path):
     assert len(said) == 1
     assert known._facts == {"docs--guide.md.toml": ("docs/guide.md", blob, len(kb.read("docs/guide.md")))}
     assert known._unusable == {"notes.txt.toml": (None, True)}
+
+
+@pytest.mark.parametrize("value", ["", " ", "\t\n", "\x01"])
+@pytest.mark.parametrize("option", ["--title", "--tier", "--tag"])
+def test_an_empty_value_is_refused_and_changes_nothing(kb, option, value):
+    """Taken for no option at all, it would say that it had done something."""
+    before = stats(kb)
+    done = kb.run("ingest", option, value, "docs/guide.md")
+    assert done.code == 129
+    assert option in done.err.splitlines()[0]
+    assert stats(kb) == before
