@@ -223,11 +223,11 @@ class BaseRepository(ABC):
         """Ask git for an object: it fetches what a partial clone left out. Raises MissingObject, DamagedObject."""
         if self._cat_file is None:
             self._cat_file = CatFile.at(self.place)
-        why = ""
+        why = hint = ""
         try:
             _, kind, data = self._cat_file.read(oid.encode())
         except GitFailed as e:
-            kind, data, why = "missing", b"", str(e)
+            kind, data, why, hint = "missing", b"", str(e), e.hint
         if kind != "missing":
             if object_id(kind, data, self.place.object_format) != oid:
                 # Git does not check this when it reads.
@@ -235,7 +235,7 @@ class BaseRepository(ABC):
             return kind, data
         if self.has_object(oid):
             raise DamagedObject(oid, why or "git cannot read it")
-        raise MissingObject(oid, why)
+        raise MissingObject(oid, why, hint)
 
     def _resolve_plain(self, rev: str) -> str | None:
         """Resolve what needs no git process: whole ids and full ref names."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PIPE_SIZE = 4096
 READ_SIZE = 1 << 16
 MISSING = "missing"
+NOT_FETCHED = "check the remote ('git remote -v') and the connection, then try again"
 
 
 class GitFailed(KbError):
@@ -33,6 +34,10 @@ class GitFailed(KbError):
         text = os.fsdecode(stderr).strip()
         for prefix in ("fatal: ", "error: "):
             text = text.removeprefix(prefix)
+        if b" from promisor remote" in stderr:
+            # Several lines of transport, fetch and advice.
+            text = f"this partial clone left out what is needed, and git cannot fetch it: {text.partition(chr(10))[0]}"
+            self.hint = NOT_FETCHED
         super().__init__(text or f"git {args[0] if args else ''} {_ending(status)}")
 
 

@@ -28,8 +28,9 @@ class MissingObject(Damaged):
 
     hint = "run 'git fsck'; in a partial clone, check the connection to the remote"
 
-    def __init__(self, oid: str, why: str = ""):
+    def __init__(self, oid: str, why: str = "", hint: str = ""):
         self.oid = oid
+        self.hint = hint or self.hint
         super().__init__(f"object '{oid}' is missing" + (f": {why}" if why else ""))
 
 

@@ -399,3 +399,33 @@ def test_an_id_means_the_object_that_has_it_whatever_git_replace_says(kb, name, 
     kb.git("replace", name, other)
     shutil.rmtree(kb.path(".git/kb"))
     assert answers() == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["search", "--since", "HEAD~1", "ants"],
+        ["search", "--at", "HEAD~1", "bees"],
+        ["ls-documents", "--at", "HEAD~1"],
+        ["ls-sections", "--at", "HEAD~1"],
+        ["show", "--at", "HEAD~1", "a.md"],
+        ["query", "--at", "HEAD~1", "bees"],
+    ],
+)
+def test_a_partial_clone_without_its_remote_says_so_in_one_line(tmp_path, command):
+    far = Kb.create(tmp_path / "far", {"a.md": "# A\n\nBees.\n"})
+    far.ok("init", "-q")
+    for text in ("Bees.", "Ants."):
+        far.write("a.md", f"# A\n\n{text}\n")
+        far.ok("ingest", "-q")
+        far.commit(text)
+    far.git("config", "uploadpack.allowFilter", "true")
+    far.git("clone", "-q", "--filter=blob:none", f"file://{far.top}", str(tmp_path / "near"))
+    os.rename(far.top, tmp_path / "gone")
+    done = Kb(tmp_path / "near").run(*command)
+    assert (done.code, done.out) == (128, "")
+    *notes, said, hint = done.err.splitlines()
+    assert not any("fatal" in note for note in notes)
+    assert said.startswith("fatal: object '")
+    assert "this partial clone left out what is needed, and git cannot fetch it: " in said
+    assert hint == "hint: check the remote ('git remote -v') and the connection, then try again"
