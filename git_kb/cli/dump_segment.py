@@ -120,9 +120,9 @@ def _entries(segment: Segment) -> Iterator[dict[str, object]]:
 
 
 def _named(entry_id: bytes) -> dict[str, object]:
-    from git_kb.model.section import RAW_SIZE, kbid_text
+    from git_kb.model.section import RAW_SIZE, kbid_of_entry
 
-    return {"kbid": kbid_text(entry_id[:RAW_SIZE]), "heading": entry_id[RAW_SIZE:].hex()}
+    return {"kbid": kbid_of_entry(entry_id), "heading": entry_id[RAW_SIZE:].hex()}
 
 
 def _terms(segment: Segment, prefix: str) -> Iterator[dict[str, object]]:
@@ -131,7 +131,7 @@ def _terms(segment: Segment, prefix: str) -> Iterator[dict[str, object]]:
 
 
 def _postings(segment: Segment, term: str) -> Iterator[dict[str, object]]:
-    from git_kb.model.section import RAW_SIZE, kbid_text
+    from git_kb.model.section import kbid_of_entry
 
     postings = segment.postings(term)
     if postings is None:
@@ -141,7 +141,7 @@ def _postings(segment: Segment, term: str) -> Iterator[dict[str, object]]:
         )
     for ordinal in postings.ordinals:
         impact = postings.impact(ordinal)
-        yield {"ordinal": ordinal, "kbid": kbid_text(segment.entry_id(ordinal)[:RAW_SIZE]), "impact": impact}
+        yield {"ordinal": ordinal, "kbid": kbid_of_entry(segment.entry_id(ordinal)), "impact": impact}
 
 
 def _tokens(segment: Segment, ordinal: int) -> Iterator[dict[str, object]]:

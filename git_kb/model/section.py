@@ -208,6 +208,11 @@ def kbid_text(raw: bytes) -> str:
     return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
 
 
+def kbid_of_entry(entry_id: bytes) -> str:
+    """Return the kbid of the section that an entry is of."""
+    return kbid_text(entry_id[:RAW_SIZE])
+
+
 def kbid_bounds(prefix: str) -> tuple[bytes, bytes]:
     """Return the smallest 16 bytes whose kbid begins with `prefix`, and what comes after the greatest (of entry ids, too)."""
     # A kbid is 130 bits of which the last two are 0; counting in 5-bit digits keeps this exact.

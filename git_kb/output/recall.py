@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from git_kb.model.section import RAW_SIZE, kbid_text
+from git_kb.model.section import kbid_of_entry
 from git_kb.output.hits import DIM, PATH, RESET, shown_source
 from git_kb.output.terminal import visible, visible_line
 
@@ -55,7 +55,7 @@ def subject_data(name: str, document: ViewDocument, row: ViewRow | None) -> dict
     data |= {"docid": document.docid, "source": document.source, "title": document.title}
     if row is not None:
         data |= {
-            "kbid": kbid_text(row.entry_id[:RAW_SIZE]),
+            "kbid": kbid_of_entry(row.entry_id),
             "citation": f"{document.docid}#{row.chunk}",
             "line": row.line,
             "heading": list(row.heading),
@@ -67,10 +67,10 @@ def reference_data(one: Shown, direction: str) -> dict[str, object]:
     """Return one reference as seed-3 data (direction, source_kbid, target_id, marker_type, context_snippet) and more."""
     edge, document, found = one.edge, one.document, one.target_document
     row = edge.target.row
-    kbid = None if row is None else kbid_text(row.entry_id[:RAW_SIZE])
+    kbid = None if row is None else kbid_of_entry(row.entry_id)
     return {
         "direction": "forward" if direction == "out" else "back",
-        "source_kbid": kbid_text(edge.row.entry_id[:RAW_SIZE]),
+        "source_kbid": kbid_of_entry(edge.row.entry_id),
         "target_id": kbid or (found.docid if found else None),
         "marker_type": edge.reference.kind,
         "context_snippet": one.context,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from git_kb.errors import KbError, NotFound
 from git_kb.index.view import View, ViewDocument, ViewRow
-from git_kb.model.section import RAW_SIZE, is_kbid_prefix, kbid_bounds, kbid_text
+from git_kb.model.section import is_kbid_prefix, kbid_bounds, kbid_of_entry
 
 
 class UnknownDocument(NotFound):
@@ -56,7 +56,7 @@ class Place:
 
     @property
     def kbid(self) -> str:
-        return kbid_text(self.row.entry_id[:RAW_SIZE])
+        return kbid_of_entry(self.row.entry_id)
 
     @property
     def citation(self) -> str:
@@ -103,7 +103,7 @@ def _cited(view: View, docid: str, chunk: str, name: str) -> Place:
 def _sections(view: View, prefix: str) -> list[Place]:
     """Return the places of the section whose kbid begins with `prefix`; empty when there is none."""
     rows = view.rows_between(*kbid_bounds(prefix))
-    kbids = sorted({kbid_text(r.entry_id[:RAW_SIZE]) for r in rows})
+    kbids = sorted({kbid_of_entry(r.entry_id) for r in rows})
     if len(kbids) > 1:
         raise AmbiguousId(prefix, kbids)
     return [Place(r, view.document(r.doc)) for r in rows]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from git_kb.index.segments import Segments
 from git_kb.index.view import View, ViewRow
-from git_kb.model.section import RAW_SIZE, kbid_text
+from git_kb.model.section import kbid_of_entry
 from git_kb.repo.discover import Place
 from git_kb.search.find import Found, origins
 from git_kb.search.passages import sentence_spans
@@ -62,8 +62,8 @@ def suggest(
             break
     results = [_best_entries(view, segments, candidate.question) for candidate, _ in candidates]
     contents = {f.kbid: f.content for f in hits if f.content is not None}
-    unread = [k for k in dict.fromkeys(_kbid(e) for r in results for e in r[:2]) if k not in contents][:N_READ]
-    wanted = (e for r in results for e in r[:2] if _kbid(e) in unread)
+    unread = [k for k in dict.fromkeys(kbid_of_entry(e) for r in results for e in r[:2]) if k not in contents][:N_READ]
+    wanted = (e for r in results for e in r[:2] if kbid_of_entry(e) in unread)
     for kbid, section in read_contents(place, unread, lambda: origins(view, wanted)).items():
         contents[kbid] = section.content.decode("utf-8", "replace")
     answered = {f.hit.entry_id for f in used}
@@ -75,7 +75,7 @@ def suggest(
         best = view.rows_of(entries[0]) if entries else []
         if not best or entries[0] in answered or best[0].heading[-1:] in titles:
             continue
-        if any(_answers(contents.get(_kbid(e)) or "", asked, rules) for e in entries):
+        if any(_answers(contents.get(kbid_of_entry(e)) or "", asked, rules) for e in entries):
             answered.add(entries[0])
             titles.add(best[0].heading[-1:])
             kept.append(candidate)
@@ -142,7 +142,3 @@ def _answers(content: str, asked: set[str], rules: Sequence[str]) -> bool:
 
 def _citation(view: View, row: ViewRow) -> str:
     return f"{view.document(row.doc).docid}#{row.chunk}"
-
-
-def _kbid(entry_id: bytes) -> str:
-    return kbid_text(entry_id[:RAW_SIZE])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from git_kb.errors import shortened
-from git_kb.model.section import RAW_SIZE, cut_section, kbid_text
+from git_kb.model.section import RAW_SIZE, cut_section, kbid_of_entry
 from git_kb.search.query import MAX_SHOWN, Atom, parse_query
 from git_kb.search.rank import search
 from git_kb.search.score import DEFAULTS
@@ -340,7 +340,7 @@ class Asked:
             if rows:
                 confidence = min(1.0, hit.score / result.best_possible) if result.best_possible else 0.0
                 placed = [(row, self.view.document(row.doc)) for row in rows]
-                found.append(Found(hit, kbid_text(hit.entry_id[:RAW_SIZE]), placed, confidence))
+                found.append(Found(hit, kbid_of_entry(hit.entry_id), placed, confidence))
         return found
 
     def rows_of(self, entry_id: bytes) -> list[ViewRow]:
@@ -427,7 +427,7 @@ def origins(view: View, entry_ids: Iterable[bytes]) -> Iterator[tuple[str, str, 
     for entry_id in entry_ids:
         for row in view.rows_of(entry_id):
             document = view.document(row.doc)
-            yield kbid_text(entry_id[:RAW_SIZE]), document.source, document.blob
+            yield kbid_of_entry(entry_id), document.source, document.blob
 
 
 def _chosen(view: View, filters: Filters, without: frozenset[bytes]) -> set[bytes]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from git_kb.index.segments import Segments
 from git_kb.index.view import View, ViewDocument, ViewRow
-from git_kb.model.section import RAW_SIZE, cut_section, kbid_text
+from git_kb.model.section import cut_section, kbid_of_entry
 from git_kb.repo.discover import Place
 from git_kb.repo.process import CatFile
 from git_kb.search.query import Atom, Query
@@ -114,13 +114,16 @@ def _take(place: Place, view: View, pool: dict[bytes, Hit], hits: Iterable[Hit],
 
 def _verify(place: Place, view: View, hits: list[Hit], query: Query, weights: dict[str, float]) -> None:
     """Look at the text of hits, and add what they get for the literals in it."""
-    kbids = list(dict.fromkeys(_kbid(hit.entry_id) for hit in hits))
+    kbids = list(dict.fromkeys(kbid_of_entry(hit.entry_id) for hit in hits))
     origins = (
-        (_kbid(h.entry_id), d.source, d.blob) for h in hits for r in view.rows_of(h.entry_id) for d in [view.document(r.doc)]
+        (kbid_of_entry(h.entry_id), d.source, d.blob)
+        for h in hits
+        for r in view.rows_of(h.entry_id)
+        for d in [view.document(r.doc)]
     )
     contents = read_contents(place, kbids, lambda: origins)
     for hit in hits:
-        if (section := contents.get(_kbid(hit.entry_id))) is not None:
+        if (section := contents.get(kbid_of_entry(hit.entry_id))) is not None:
             text = fold(section.content.decode("utf-8", "replace"))
             hit.literals = [literal for literal in query.literals if any(find_literal(text, literal))]
             hit.bonus = sum(weights[literal] for literal in hit.literals)
@@ -168,7 +171,7 @@ def scan(place: Place, view: View, segments: Segments, literals: Iterable[str], 
         for row in _rows_with(view, document, data, needles):
             if row.entry_id in counts or (only is not None and row.entry_id not in only):
                 continue
-            section = cut_section(data, row.start, row.end, row.type or document.type, kbid_text(row.entry_id[:RAW_SIZE]))
+            section = cut_section(data, row.start, row.end, row.type or document.type, kbid_of_entry(row.entry_id))
             if section is None:
                 continue
             text = fold(section.content.decode("utf-8", "replace"))
@@ -193,10 +196,10 @@ def _sources(place: Place, view: View) -> Iterator[tuple[ViewDocument, bytes]]:
 
 def _assembled(place: Place, view: View, document: ViewDocument) -> bytes:
     rows = [view.row(number) for number in document.rows]
-    contents = read_contents(place, list(dict.fromkeys(_kbid(r.entry_id) for r in rows)), lambda: ())
+    contents = read_contents(place, list(dict.fromkeys(kbid_of_entry(r.entry_id) for r in rows)), lambda: ())
     whole = bytearray()
     for row in rows:
-        if (section := contents.get(_kbid(row.entry_id))) is not None:
+        if (section := contents.get(kbid_of_entry(row.entry_id))) is not None:
             whole[len(whole) :] = b" " * (row.start - len(whole))
             whole += section.content
             whole[len(whole) :] = b" " * (row.end - len(whole))
@@ -249,7 +252,3 @@ def fields_with(mime: str, content: str, literals: Iterable[str]) -> list[str]:
     first = fold(content.partition("\n")[0]) if mime == "text/markdown" and content.startswith("#") else ""
     parts = (("heading", first), ("body", body), ("code", code))
     return [name for name, text in parts if any(any(find_literal(text, literal)) for literal in literals)]
-
-
-def _kbid(entry_id: bytes) -> str:
-    return kbid_text(entry_id[:RAW_SIZE])

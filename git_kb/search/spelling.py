@@ -7,7 +7,7 @@ word is often not taken off, so a term may also be near a beginning of it. What 
 
 from __future__ import annotations
 
-from git_kb.model.section import RAW_SIZE, kbid_text
+from git_kb.model.section import kbid_of_entry
 from git_kb.search.telling import live_df
 from git_kb.store.content import read_contents
 from git_kb.text.stems import stem
@@ -187,7 +187,7 @@ def _entries_with(view: View, segments: Segments, term: str) -> list[bytes]:
 def _texts(place: Place, view: View, entry_ids: list[bytes]) -> dict[bytes, str]:
     """Return the text of some entries, with the headings they stand under."""
     rows = {entry_id: view.rows_of(entry_id) for entry_id in dict.fromkeys(entry_ids)}
-    kbids = {entry_id: kbid_text(entry_id[:RAW_SIZE]) for entry_id in rows}
+    kbids = {entry_id: kbid_of_entry(entry_id) for entry_id in rows}
     origins = ((kbids[e], d.source, d.blob) for e, places in rows.items() for r in places for d in [view.document(r.doc)])
     contents = read_contents(place, list(dict.fromkeys(kbids.values())), lambda: origins)
     texts = {}

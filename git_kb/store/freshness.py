@@ -31,7 +31,7 @@ from git_kb.index.view import (
     write_view,
 )
 from git_kb.model.document import FRONT_MATTER, Manifest
-from git_kb.model.section import RAW_SIZE, decode_section, kbid_bytes, kbid_text
+from git_kb.model.section import decode_section, kbid_bytes, kbid_of_entry
 from git_kb.repo.discover import Place
 from git_kb.repo.lockfile import CannotWrite, Locked
 from git_kb.repo.objects import object_id
@@ -392,7 +392,7 @@ def _index(
             written, lost = build_missing(pool, {i: headings[i] for i in missing}, hooks.jobs, beat, hooks)
             names += written
             # The pool does not know them, or the object is gone, damaged, or another one.
-            if lost and _make_again(repo, pool, set(map(_kbid, lost)), documents, hooks):
+            if lost and _make_again(repo, pool, set(map(kbid_of_entry, lost)), documents, hooks):
                 written, lost = build_missing(pool, {i: headings[i] for i in lost}, hooks.jobs, beat, hooks)
                 names += written
             _warn_of_lost(len(lost), hooks)
@@ -412,13 +412,13 @@ def _index_in_memory(pool: Pool, headings: dict[bytes, str], documents: Document
     lost: list[bytes] = []
     extra = [Segment.over(data) for data in build_segments(read_entries(pool, headings, lost, lambda done: None))]
     if lost:
-        kbids = set(map(_kbid, lost))
+        kbids = set(map(kbid_of_entry, lost))
         origins = ((m.source, m.blob, {r.kbid for r in m.sections} & kbids) for m in documents.load_all(lambda message: None))
         made = {kbid: data for objects in cut_again(pool.repo, origins) for kbid, data in objects.items()}
         some = [
             Entry(id_, section.mime, headings[id_], section.content.decode("utf-8", "replace"))
             for id_ in sorted(lost)
-            if (data := made.get(_kbid(id_))) is not None and (section := decode_section(data, _kbid(id_)))
+            if (data := made.get(kbid_of_entry(id_))) is not None and (section := decode_section(data, kbid_of_entry(id_)))
         ]
         extra += [Segment.over(data) for data in build_segments(some)]
         _warn_of_lost(len(lost) - len(some), hooks)
@@ -491,7 +491,7 @@ def _write_segments(pool: Pool, headings: dict[bytes, str], progress: Callable[[
 def read_entries(pool: Pool, headings: dict[bytes, str], lost: list[bytes], progress: Callable[[int], None]) -> Iterator[Entry]:
     """Yield entries in ascending order of id, content from the pool. Those of sections that the pool lacks go to `lost`."""
     ids = sorted(headings)
-    sections = pool.read_many(kbid_text(id_[:RAW_SIZE]) for id_ in ids)
+    sections = pool.read_many(kbid_of_entry(id_) for id_ in ids)
     for done, (id_, (_kbid, section)) in enumerate(zip(ids, sections, strict=True)):
         if done % 1000 == 0:
             progress(done)
@@ -499,10 +499,6 @@ def read_entries(pool: Pool, headings: dict[bytes, str], lost: list[bytes], prog
             lost.append(id_)
         else:
             yield Entry(id_, section.mime, headings[id_], section.content.decode("utf-8", "replace"))
-
-
-def _kbid(entry_id: bytes) -> str:
-    return kbid_text(entry_id[:RAW_SIZE])
 
 
 def _make_again(repo: Repository, pool: Pool, lost: set[str], documents: Documents, hooks: Hooks) -> int:

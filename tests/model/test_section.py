@@ -23,6 +23,7 @@ from git_kb.model.section import (
     decode_section,
     encode_section,
     kbid_bytes,
+    kbid_of_entry,
     kbid_text,
     make_section,
     normalise_mime,
@@ -159,3 +160,8 @@ def test_a_section_cut_from_its_source_is_the_one_of_its_name(before, text, afte
     assert cut_section(source, start, end, "text/plain", kbid) == section
     assert cut_section(source, start, end, "text/markdown", kbid) is None
     assert cut_section(b"x" + source, start, end, "text/plain", kbid) in (None, section)
+
+
+def test_the_kbid_of_an_entry_is_that_of_its_section():
+    kbid = section_id(b"some bytes")
+    assert kbid_of_entry(kbid_bytes(kbid) + b"8 bytes.") == kbid
