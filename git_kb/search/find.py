@@ -32,11 +32,13 @@ if TYPE_CHECKING:
     from git_kb.search.score import Parameters
     from git_kb.search.snippet import Snippet
     from git_kb.search.spelling import Correction
+    from git_kb.search.written import Allowed
 
     States = Callable[[list[ViewDocument]], dict[str, str]]
 
 # Of a hit that stands in many documents, the sources of so many are looked at.
 MAX_PLACES = 5
+PARTLY = "only a part of the sections could be looked through for it"
 # Ranking takes so many terms, and beginnings of terms, at its full speed.
 MAX_TERMS, MAX_PREFIXES = 64, 4
 
@@ -220,8 +222,8 @@ class Asked:
     """
 
     __slots__ = (
-        "answered", "corrections", "filters", "listed", "loosened", "memo", "only", "parameters", "place", "query", "scanned",
-        "scope", "segments", "start", "text", "view", "warnings",
+        "allows", "answered", "corrections", "filters", "listed", "loosened", "memo", "only", "parameters", "place", "query",
+        "scanned", "scope", "segments", "start", "text", "view", "warnings",
     )  # fmt: skip
 
     def __init__(
@@ -260,23 +262,25 @@ class Asked:
         self.scanned: Scanned | None = None
         # Literal -> ids of the entries where a scan found it.
         self.memo: dict[str, set[bytes]] = {}
+        # A query -> which entries have what it demands as it is written, and not what it excludes so.
+        self.allows: tuple[Query, Allowed] | None = None
 
     def rank(self, limit: int, offset: int) -> Result:
         """Return the best entries. What has no hit is asked again, with fewer demands, then with words that do occur."""
         result = self._rank(limit, offset)
-        if not result.total and self.query.root.must and self.scanned is None:
-            query, implied = self.query, self.query.implied
-            self.query = query.loosened()
-            result = self._rank(limit, offset)
-            self.loosened = bool(result.total) and not implied
-        if not result.total and self.query.literals and self.scanned is None:
-            from git_kb.search.literal import scan
-
-            symbols = [literal for literal, terms in self.query.literals.items() if not terms]
-            self.scanned = scan(self.place, self.view, self.segments, symbols, self.only)
-            if not self.scanned.complete:
-                self.warnings.append("only a part of the sections could be looked through for it")
-            result = self._rank(limit, offset)
+        if not result.total and self.scanned is None:
+            # Where what is demanded is symbols alone, words beside it only rank.
+            if any(not one.negative and not one.readings for one in self.query.written):
+                result = self._rank_scanned(limit, offset)
+            if not result.total and self.query.demands:
+                query, implied = self.query, self.query.implied
+                self.query, self.scanned, self.memo = query.loosened(), None, {}
+                result = self._rank(limit, offset)
+                if not result.total and self.query.literals:
+                    result = self._rank_scanned(limit, offset)
+                self.loosened = bool(result.total) and not implied
+            elif not result.total and self.query.literals and self.scanned is None:
+                result = self._rank_scanned(limit, offset)
         if not result.total and self.corrections is None and self.scope.corrects:
             self._correct(set())
             from git_kb.search.spelling import corrected
@@ -286,6 +290,30 @@ class Asked:
                 self._shorten()
                 result = self.rank(limit, offset)
         return result
+
+    def _rank_scanned(self, limit: int, offset: int) -> Result:
+        """Return the best entries that have the symbols of the query in their text."""
+        from git_kb.search.literal import scan
+
+        symbols = [literal for literal, terms in self.query.literals.items() if not terms]
+        self.scanned = scan(self.place, self.view, self.segments, symbols, self.allowed())
+        if not self.scanned.complete and PARTLY not in self.warnings:
+            self.warnings.append(PARTLY)
+        return self._rank(limit, offset)
+
+    def allowed(self) -> set[bytes] | None:
+        """Return the ids of the entries that may be hits: `only`, of these what `Query.written` allows. None for all."""
+        query = self.query
+        if not query.written or not (query or query.literals or self.listed):
+            return self.only
+        if self.allows is None or self.allows[0] is not query:
+            from git_kb.search.written import allowed
+
+            among = self.only if self.listed is None else {one[0] for one in self.listed}
+            self.allows = query, allowed(self.place, self.view, self.segments, query, among)
+            if not self.allows[1].complete and PARTLY not in self.warnings:
+                self.warnings.append(PARTLY)
+        return self.allows[1].of(self.view, self.only)
 
     def rank_again(self, limit: int) -> Result:
         """Return the best entries of what was asked in the end, nothing loosened any more; `only` may be another by now."""
@@ -298,7 +326,7 @@ class Asked:
             return False
         if self.scope.lists and (self.filters or self.scope.without is not None):
             return True
-        if query.root.must_not:
+        if query.root.must_not or query.written:
             self.warnings.append("it only excludes: nothing says what to look for")
         return False
 
@@ -306,7 +334,7 @@ class Asked:
         if self.listed is not None:
             from git_kb.search.listing import page
 
-            return page(self.listed, limit, offset, self.only)
+            return page(self.listed, limit, offset, self.allowed())
         if self.scanned is not None:
             from git_kb.search.rank import Result
 
@@ -316,9 +344,9 @@ class Asked:
             from git_kb.search.literal import rank_literally
 
             return rank_literally(
-                self.place, self.view, self.segments, self.query, limit, offset, self.parameters, self.only, self.memo
+                self.place, self.view, self.segments, self.query, limit, offset, self.parameters, self.allowed(), self.memo
             )
-        return search(self.segments, self.view, self.query, limit, offset, self.parameters, self.only)
+        return search(self.segments, self.view, self.query, limit, offset, self.parameters, self.allowed())
 
     def _shorten(self) -> None:
         if len(self.query.weights) > MAX_TERMS or len(self.query.prefixes) > MAX_PREFIXES:

@@ -22,13 +22,16 @@ from git_kb.search.score import Parameters
 from git_kb.search.telling import inverse_frequency
 from git_kb.store.content import read_contents
 from git_kb.text.fields import fields
+from git_kb.text.words import is_mark
 
 # The text of so many of the best hits is looked at.
 N_VERIFIED = 200
+# Of so many entries, a scan looks at the documents alone that have them.
+MAX_FEW = 2000
 # A scan of all sections stops after so many bytes.
 MAX_SCANNED = 256 << 20
 K1, B = 1.2, 0.75
-_SELECTORS = "\ufe0e\ufe0f"
+SELECTORS = "\ufe0e\ufe0f"
 
 
 def find_literal(text: str, literal: str) -> Iterator[tuple[int, int]]:
@@ -36,7 +39,7 @@ def find_literal(text: str, literal: str) -> Iterator[tuple[int, int]]:
 
     No letter or digit may go on where it ends in one, and no symbol of ASCII may be repeated there: `==` is not in `===`.
     """
-    needle = fold(literal).rstrip(_SELECTORS) or literal
+    needle = fold(literal).rstrip(SELECTORS) or literal
     first, last = needle[0], needle[-1]
     at = text.find(needle)
     while at >= 0:
@@ -53,9 +56,9 @@ def fold(text: str) -> str:
 
 
 def _goes_on(beside: str, edge: str) -> bool:
-    return (
-        (beside.isalnum() or beside == "_") if edge.isalnum() or edge == "_" else edge.isascii() and beside == edge and edge != "("
-    )
+    if edge.isalnum() or edge == "_":
+        return bool(beside) and (beside.isalnum() or beside == "_" or is_mark(beside))
+    return edge.isascii() and beside == edge and edge != "("
 
 
 def rank_literally(
@@ -158,17 +161,17 @@ def scan(place: Place, view: View, segments: Segments, literals: Iterable[str], 
     Scored by BM25 over the whole text of a section (k1 1.2, b 0.75), with the number of times a literal stands there for tf.
     """
     literals = list(literals)
-    needles = [(fold(literal).rstrip(_SELECTORS) or literal).encode("utf-8", "surrogatepass") for literal in literals]
+    needles = [needle_of(literal) for literal in literals]
     counts: dict[bytes, list[int]] = {}
     lengths: dict[bytes, int] = {}
     complete = True
     n_scanned = 0
-    for document, data in _sources(place, view):
+    for document, data in sources(place, view, only):
         n_scanned += len(data)
         if n_scanned > MAX_SCANNED:
             complete = False
             break
-        for row in _rows_with(view, document, data, needles):
+        for row in rows_with(view, document, data, needles):
             if row.entry_id in counts or (only is not None and row.entry_id not in only):
                 continue
             section = cut_section(data, row.start, row.end, row.type or document.type, kbid_of_entry(row.entry_id))
@@ -183,10 +186,23 @@ def scan(place: Place, view: View, segments: Segments, literals: Iterable[str], 
     return Scanned(_scored(view, segments, literals, counts, lengths), complete, frequencies)
 
 
-def _sources(place: Place, view: View) -> Iterator[tuple[ViewDocument, bytes]]:
-    """Yield each document with the bytes it was made of: its blob, or where that is not stored, its sections in their places."""
+def needle_of(literal: str) -> bytes:
+    """Return the longest part of a literal that stands in the lower-case bytes of each text that has it, maybe none of it.
+
+    Bytes are lowered by ASCII alone, and a line may end where a blank is.
+    """
+    parts = "".join([char if char.isascii() or char.lower() == char.upper() else " " for char in fold(literal)]).split()
+    return max(parts, key=len, default="").rstrip(SELECTORS).encode("utf-8", "surrogatepass")
+
+
+def sources(place: Place, view: View, only: set[bytes] | None) -> Iterator[tuple[ViewDocument, bytes]]:
+    """Yield each document with the bytes it was made of: its blob, or where that is not stored, its sections in their places.
+
+    only: ids of entries; when they are few, their documents are enough.
+    """
     documents: dict[bytes, list[ViewDocument]] = {}
-    for document in view.documents():
+    few = None if only is None or len(only) > MAX_FEW else sorted({row.doc for id_ in only for row in view.rows_of(id_)})
+    for document in view.documents() if few is None else map(view.document, few):
         documents.setdefault(document.blob.encode("ascii", "replace"), []).append(document)
     with CatFile.at(place) as git:
         for name, _, kind, data in git.read_many(documents):
@@ -206,7 +222,7 @@ def _assembled(place: Place, view: View, document: ViewDocument) -> bytes:
     return bytes(whole)
 
 
-def _rows_with(view: View, document: ViewDocument, data: bytes, needles: list[bytes]) -> list[ViewRow]:
+def rows_with(view: View, document: ViewDocument, data: bytes, needles: list[bytes]) -> list[ViewRow]:
     """Return the rows of a document in whose bytes a needle stands."""
     lower = data.lower()
     if not any(needle in lower for needle in needles):

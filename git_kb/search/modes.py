@@ -141,6 +141,7 @@ def _count(asked: Asked) -> tuple[int, list[TermStats]]:
     frequency: dict[str, int] = {}
     sections: dict[str, int] = {}
     names = _names(asked.segments, asked.query)
+    only = asked.allowed()
     for segment in asked.segments:
         postings = {name: p for name in names if (p := segment.postings(name)) is not None}
         lists = Lists(segment, postings)
@@ -154,7 +155,7 @@ def _count(asked: Asked) -> tuple[int, list[TermStats]]:
         mask = asked.view.mask(segment.name)
         live = listed if mask is None else listed & set(compress(range(segment.n_entries), mask))
         for ordinal in live:
-            if asked.only is not None and segment.entry_id(ordinal) not in asked.only:
+            if only is not None and segment.entry_id(ordinal) not in only:
                 continue
             stored = segment.token_bytes(ordinal)
             if not all(check is not None and check(stored) for check in checks) or any(ban(stored) for ban in bans):

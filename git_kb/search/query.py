@@ -45,18 +45,25 @@ class Atom:
     """Terms that stand in this order in one field, at most `slop` other tokens among them.
 
     readings: the terms, in each way that the languages of the view give them; one of them has to be there. field: one of FIELDS'
-    values, None for any. prefix: the one term is the beginning of terms. stop: it is a bare function word.
+    values, None for any. prefix: the one term is the beginning of terms. stop: it is a bare function word. written: what has to
+    stand there as it is written; only while a query is read.
     """
 
-    __slots__ = ("field", "prefix", "readings", "slop", "stop")
+    __slots__ = ("field", "prefix", "readings", "slop", "stop", "written")
 
     def __init__(
-        self, readings: Iterable[Sequence[str]], field: int | None = None, slop: int = 0, prefix: bool = False, stop: bool = False
+        self,
+        readings: Iterable[Sequence[str]],
+        field: int | None = None,
+        slop: int = 0,
+        prefix: bool = False,
+        stop: bool = False,
+        written: str = "",
     ):
         self.readings = tuple(map(tuple, readings))
         if len(self.readings) > 1:
             self.readings = tuple(dict.fromkeys(self.readings))
-        self.field, self.slop, self.prefix, self.stop = field, slop, prefix, stop
+        self.field, self.slop, self.prefix, self.stop, self.written = field, slop, prefix, stop, written
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -95,17 +102,29 @@ class Either:
         self.groups = groups
 
 
+class Written:
+    """What a hit has to hold as it is written, or, when negative, may not. field: one of FIELDS' values, None for any.
+
+    readings: its terms; when it has none, its text alone tells which sections have it.
+    """
+
+    __slots__ = ("field", "literal", "negative", "readings")
+
+    def __init__(self, literal: str, field: int | None, negative: bool, readings: tuple[tuple[str, ...], ...]):
+        self.literal, self.field, self.negative, self.readings = literal, field, negative, readings
+
+
 class Query:
     """A parsed query.
 
     root: what a hit has to hold. filters: (name, value, negative) of what its document has to be. weights: term -> how often it
     was asked for, in order of first use: what is scored. alternatives: terms among these that are one word in several languages.
     prefixes: beginnings of further terms to score. literals: words with symbols in them, as they are written -> the readings of
-    their terms, maybe none. warnings: what was taken for words instead of syntax, for the user. implied: what is required is our
-    reading of a query that requires nothing.
+    their terms, maybe none. written: what a hit has to hold, or may not, as it is written. warnings: what was taken for words
+    instead of syntax, for the user. implied: what is required is our reading of a query that requires nothing.
     """
 
-    __slots__ = ("alternatives", "filters", "implied", "literals", "prefixes", "root", "text", "warnings", "weights")
+    __slots__ = ("alternatives", "filters", "implied", "literals", "prefixes", "root", "text", "warnings", "weights", "written")
 
     def __init__(self, text: str):
         self.text = text
@@ -115,6 +134,7 @@ class Query:
         self.alternatives: list[tuple[str, ...]] = []
         self.prefixes: list[str] = []
         self.literals: dict[str, tuple[tuple[str, ...], ...]] = {}
+        self.written: list[Written] = []
         self.warnings: list[str] = []
         self.implied = False
 
@@ -137,12 +157,19 @@ class Query:
         query.weights, query.alternatives, query.prefixes = self.weights, self.alternatives, self.prefixes
         query.literals = self.literals
         query.root.must_not = self.root.must_not
+        query.written = [one for one in self.written if one.negative]
         return query
 
     @property
+    def demands(self) -> bool:
+        """Whether a hit has to hold something besides some word."""
+        return bool(self.root.must) or any(not one.negative for one in self.written)
+
+    @property
     def excluded(self) -> list[str]:
-        """The terms that no hit may hold."""
-        return [term for node in self.root.must_not for atom in atoms_of(node) for term in atom.terms]
+        """The terms that no hit may hold, by themselves or in what it may not hold as it is written."""
+        written = [term for one in self.written if one.negative for reading in one.readings for term in reading]
+        return [*(term for node in self.root.must_not for atom in atoms_of(node) for term in atom.terms), *written]
 
 
 def atoms_of(node: Atom | Either | Group) -> Iterator[Atom]:
@@ -168,6 +195,7 @@ def parse_query(text: str, rules: Sequence[str] = ("",)) -> Query:
         query.warnings.append(f"it is longer than {MAX_QUERY} characters: the rest is passed over")
     parser = _Parser(text, query, rules)
     query.root = root = parser.sequence(0)
+    parser.take_written(root)
     # An unspaced run gives two terms for a character, which is half a word.
     if sum(0.25 if is_unspaced(atom.terms[0][0]) else 1.0 for atom in root.should) > MAX_TERSE:
         prose = [node for node in root.must if isinstance(node, Atom) and node.field is None]
@@ -220,6 +248,8 @@ class _Parser:
         self.n_demands = 0
         # Literals that stood behind a field.
         self.demanded: set[str] = set()
+        # How many words may yet have to stand as they are written.
+        self.n_written = MAX_LITERALS
         # Character -> where it stands next, as far as that is known; past the end when nowhere.
         self._next: dict[str, int] = {}
 
@@ -252,15 +282,55 @@ class _Parser:
                 joined = False
                 continue
             joined = False
-            _close(whole, chain)
+            self._close(whole, chain)
             chain = [item]
         else:
             if depth:
                 self._warn("'(' is never closed")
         if joined:
             self._warn("OR has nothing after it")
-        _close(whole, chain)
+        self._close(whole, chain)
         return whole
+
+    def take_written(self, root: Group) -> None:
+        """Move what has to stand as it is written from the root to the query; its words rank like others."""
+        for nodes, negative in ((root.must, False), (root.must_not, True)):
+            for node in [node for node in nodes if isinstance(node, Atom) and node.written]:
+                self.query.written.append(Written(node.written, node.field, negative, node.readings))
+                if not node.readings:
+                    where = "in an exclusion" if negative else "behind a field"
+                    why = "has no letter or digit to look for: it is looked for in the text of all sections"
+                    self._warn(f"{where} '{shortened(node.written, MAX_SHOWN)}' {why}")
+                if not negative:
+                    root.should += [Atom(same) for same in _by_place(node.readings)]
+        root.must = [node for node in root.must if not (isinstance(node, Atom) and node.written)]
+        root.must_not = [node for node in root.must_not if not (isinstance(node, Atom) and node.written)]
+
+    def _close(self, whole: Group, chain: list[Group]) -> None:
+        """Put items into a group: those joined by OR as alternatives, a lone one as it is."""
+        if len(chain) > 1:
+            for group in chain:
+                self._by_terms(group)
+        groups = [group for group in chain if group]
+        if len(groups) > 1:
+            whole.must.append(Either(groups))
+            groups = []
+        # What only excludes is no alternative: it excludes from all.
+        for group in (*groups, *(group for group in chain if not group)):
+            whole.add(group)
+
+    def _by_terms(self, group: Group) -> None:
+        """Let terms alone count in what is an alternative, or excluded as a whole: say so, and drop what has none."""
+        for nodes, where in ((group.must, "behind a field"), (group.must_not, "in an exclusion")):
+            for node in [node for node in nodes if isinstance(node, Atom) and node.written]:
+                shown = shortened(node.written, MAX_SHOWN)
+                if node.readings:
+                    self._warn(f"{where} the symbols of '{shown}' do not count beside OR or in '-(…)', only its letters and digits")
+                else:
+                    self._warn(f"{where} '{shown}' has no letter or digit to look for: beside OR or in '-(…)' it demands nothing")
+                node.written = ""
+        group.must = [node for node in group.must if not isinstance(node, Atom) or node.readings]
+        group.must_not = [node for node in group.must_not if not isinstance(node, Atom) or node.readings]
 
     def _is_or(self) -> bool:
         after = self.text[self.at + 2 : self.at + 3]
@@ -302,9 +372,8 @@ class _Parser:
         if text[at] != "-" or at + 1 >= len(text) or (at and not text[at - 1].isspace() and text[at - 1] != "("):
             return False
         after = text[at + 1]
-        if not (after.isalnum() or after in "_(" or after in OPENING):
-            if after in ".#$@" and text[at + 2 : at + 3].isalnum():
-                self._warn("'-' before a symbol excludes nothing: the word is looked for; '-' and its letters exclude these")
+        named = after in ".#$@" and text[at + 2 : at + 3].isalnum()
+        if not (after.isalnum() or after in "_(" or after in OPENING or named or (not after.isascii() and _is_symbol(after, 0))):
             return False
         self.at += 1
         return True
@@ -318,6 +387,7 @@ class _Parser:
         if not negative:
             return inside
         group = Group()
+        self._by_terms(inside)
         if inside:
             group.must_not.append(inside)
         return group
@@ -349,12 +419,15 @@ class _Parser:
             if "*" in inside:
                 self._warn("'*' means nothing inside quotes")
             slop = self._slop()
+            written = ""
             if field is None and not negative:
                 self._note_literal(" ".join(inside.split()), found)
             else:
-                self._check_letters(" ".join(inside.split()), found, negative)
-            if not found:
+                written = self._written(" ".join(inside.split()), found, negative, slop)
+            if not found and not written:
                 return []
+            if written:
+                return [(Atom(found, field, written=written), True)]
             if max(map(len, found)) == 1 and field is None and not negative:
                 return [(Atom(found), False)]
             return [(Atom(found, field, slop), True)]
@@ -372,8 +445,8 @@ class _Parser:
             self._warn("'*' needs two letters before it")
         if field is not None or negative:
             found = self._readings(word)
-            self._check_letters(word, found, negative)
-            return [(Atom(found, field), True)] if found else []
+            written = self._written(word, found, negative, 0)
+            return [(Atom(found, field, written=written), True)] if found or written else []
         if not word.isalnum():
             self._note_literal(word, self._readings(word))
         stop = word.casefold().strip(PUNCTUATION) in self.stop_words
@@ -400,22 +473,26 @@ class _Parser:
         if len(written) <= MAX_LITERAL and len(self.query.literals) < MAX_LITERALS and (literal := literal_of(written)):
             self.query.literals[literal] = tuple(map(tuple, found))
 
-    def _check_letters(self, written: str, found: Sequence[Sequence[str]], negative: bool) -> None:
-        """Say what of a word behind a field or in an exclusion does not count. What has no term is looked for as it is written."""
+    def _written(self, text: str, found: Sequence[Sequence[str]], negative: bool, slop: int) -> str:
+        """Return what of a word or phrase behind a field or in an exclusion has to stand as it is written; "" when its terms do.
+
+        Says what cannot be looked for so.
+        """
+        # A comma or a full stop of a phrase says nothing.
+        if found and not literal_of(" ".join([word.rstrip(_ENDING) for word in text.split()])):
+            return ""
+        literal = literal_of(text) if len(text) <= MAX_LITERAL and self.n_written and not slop else ""
         where = "in an exclusion" if negative else "behind a field"
-        shown = shortened(written, MAX_SHOWN)
-        if found:
-            # A comma or a full stop of a phrase says nothing.
-            if literal_of(" ".join([word.rstrip(_ENDING) for word in written.split()])):
-                self._warn(f"{where} the symbols of '{shown}' do not count, only its letters and digits")
-            return
-        if not negative:
-            self._note_literal(written, found)
-        if not negative and (literal := literal_of(written)) in self.query.literals:
-            self.demanded.add(literal)
-            self._warn(f"{where} '{shown}' has no letter or digit to look for: it is looked for in the whole text")
-        else:
+        shown = shortened(text, MAX_SHOWN)
+        if found and not literal:
+            self._warn(f"{where} the symbols of '{shown}' do not count, only its letters and digits")
+        elif not literal:
             self._warn(f"{where} '{shown}' has no letter or digit to look for: it is passed over")
+        elif not found and not negative:
+            self._note_literal(text, found)
+            self.demanded.add(literal)
+        self.n_written -= bool(literal)
+        return literal
 
     def _quote_end(self) -> int:
         """Return where the phrase that opens here ends, -1 when none opens or it never ends."""
@@ -476,15 +553,9 @@ def _n_stops(word: str, n_terms: int) -> int:
     return n_terms if head in STOP_WORDS or (tail == "t" and head.endswith("n")) else 1
 
 
-def _close(whole: Group, chain: list[Group]) -> None:
-    """Put items into a group: those joined by OR as alternatives, a lone one as it is."""
-    groups = [group for group in chain if group]
-    if len(groups) > 1:
-        whole.must.append(Either(groups))
-        groups = []
-    # What only excludes is no alternative: it excludes from all.
-    for group in (*groups, *(group for group in chain if not group)):
-        whole.add(group)
+def _by_place(readings: Sequence[Sequence[str]]) -> list[list[list[str]]]:
+    """Return, for each place of a word's terms, the readings of one term that stand there."""
+    return [[[one[n]] for one in readings if n < len(one)] for n in range(max(map(len, readings), default=0))]
 
 
 def literal_of(written: str) -> str:

@@ -26,6 +26,7 @@ FOUND = [
     ("go 🚀🚀", "🚀", ["🚀", "🚀"]),
     ("I ❤️ it", "❤️", ["❤"]),
     ("I ❤ it", "❤️", ["❤"]),
+    ("a.enve\u0301 .env\u0301 e\u0301.env", ".env", [".env"]),
 ]
 
 
@@ -111,11 +112,11 @@ def test_what_was_found_as_written_is_said_and_shown(kb):
     assert "\x1b[1;31m->\x1b[m" in coloured
 
 
-@pytest.mark.parametrize(("query", "source"), [("body:🚀", "flag.md"), ("heading:->", "ops.rs"), ("code:== path:ops.rs", "ops.rs")])
-def test_a_symbol_behind_a_field_is_looked_for_in_the_whole_text(kb, query, source):
+@pytest.mark.parametrize(("query", "source"), [("body:🚀", "flag.md"), ("code:->", "ops.rs"), ("code:== path:ops.rs", "ops.rs")])
+def test_a_symbol_behind_a_field_is_looked_for_in_all_sections(kb, query, source):
     data = asked(kb, query)
     assert [hit["source"] for hit in data["results"]] == [source]
-    assert "looked for in the whole text" in data["warnings"][0]
+    assert "looked for in the text of all sections" in data["warnings"][0]
     assert not data["listed"]
 
 

@@ -220,7 +220,7 @@ def test_what_behind_a_field_asks_for_nothing_is_told(field, text, form, before)
     """Whatever stands there, something is asked for or excluded, or a warning says that nothing is."""
     query = parse_query(before + field + form.format(text))
     plain = parse_query(before)
-    asks = [(q.weights, q.prefixes, q.literals, q.filters, len(q.root.must_not)) for q in (query, plain)]
+    asks = [(q.weights, q.prefixes, q.literals, q.filters, len(q.root.must_not) + len(q.written)) for q in (query, plain)]
     if asks[0] == asks[1] and form.format(text).strip("()"):
         assert query.warnings
 
@@ -229,17 +229,12 @@ def test_what_behind_a_field_asks_for_nothing_is_told(field, text, form, before)
 @pytest.mark.parametrize(
     ("written", "literals", "says"),
     [
-        ("🚀", ["🚀"], "behind a field '🚀' has no letter or digit to look for: it is looked for in the whole text"),
-        ('"->"', ["->"], "behind a field '->' has no letter or digit to look for: it is looked for in the whole text"),
-        ("&", ["&"], "behind a field '&' has no letter or digit to look for: it is looked for in the whole text"),
+        ("🚀", ["🚀"], "behind a field '🚀' has no letter or digit to look for: it is looked for in the text of all sections"),
+        ('"->"', ["->"], "behind a field '->' has no letter or digit to look for: it is looked for in the text of all sections"),
+        ("&", ["&"], "behind a field '&' has no letter or digit to look for: it is looked for in the text of all sections"),
         ('""', [], "behind a field '' has no letter or digit to look for: it is passed over"),
         ("。", [], "behind a field '。' has no letter or digit to look for: it is passed over"),
-        ("C++", [], "behind a field the symbols of 'C++' do not count, only its letters and digits"),
-        (
-            '"git commit --amend"',
-            [],
-            "behind a field the symbols of 'git commit --amend' do not count, only its letters and digits",
-        ),
+        ('"C++ here"~2', [], "behind a field the symbols of 'C++ here' do not count, only its letters and digits"),
     ],
 )
 @pytest.mark.parametrize("beside", ["", " wine"])
@@ -250,16 +245,55 @@ def test_symbols_behind_a_field_are_told(field, written, literals, says, beside)
 
 
 @pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("-C++", [("C++", None, True)]),
+        ("-.env -#12 -$HOME -@name", [(".env", None, True), ("#12", None, True), ("$HOME", None, True), ("@name", None, True)]),
+        ("-🚀 -→", [("🚀", None, True), ("→", None, True)]),
+        ('heading:C++ code:-> -body:"foo() bar"', [("C++", 0, False), ("->", 2, False), ("foo() bar", 1, True)]),
+        ("(heading:C++) wine", [("C++", 0, False)]),
+        ("(wine -C++) beer", [("C++", None, True)]),
+        ("wine OR beer -C++", [("C++", None, True)]),
+        ("C++ .env heading:wine -wine --dry-run -> -= -. a-.b", []),
+        ("wine OR -C++", []),
+        (" ".join(f"-{n}+" for n in range(9)), [(f"{n}+", None, True) for n in range(8)]),
+    ],
+)
+def test_what_has_to_stand_as_it_is_written(text, written):
+    query = parse_query(text)
+    assert sorted((w.literal, w.field, w.negative) for w in query.written) == sorted(written, key=lambda w: w[0])
+    assert all(w.negative for w in query.loosened().written)
+
+
+def test_what_is_demanded_as_written_ranks_by_its_words_and_excludes_by_its_text():
+    query = parse_query("heading:fooBar() -C++ wine")
+    assert list(query.weights) == ["wine", "foobar", "foo", "bar"]
+    assert (query.root.must, query.root.must_not, query.excluded) == ([], [], ["c"])
+
+
+@pytest.mark.parametrize(
     ("text", "warnings"),
     [
-        ("-C++ wine", ["in an exclusion the symbols of 'C++' do not count, only its letters and digits"]),
-        ('-"->" wine', ["in an exclusion '->' has no letter or digit to look for: it is passed over"]),
-        ("-body:🚀 wine", ["in an exclusion '🚀' has no letter or digit to look for: it is passed over"]),
-        ('-"red, white." wine', []),
-        *(
-            (f"-{word} wine", ["'-' before a symbol excludes nothing: the word is looked for; '-' and its letters exclude these"])
-            for word in (".env", "#1234", "$HOME", "@decorator")
+        ("-C++ heading:C++ wine", []),
+        ('-"->" wine', ["in an exclusion '->' has no letter or digit to look for: it is looked for in the text of all sections"]),
+        (
+            "-body:🚀 wine",
+            ["in an exclusion '🚀' has no letter or digit to look for: it is looked for in the text of all sections"],
         ),
+        ("-🚀 wine", ["in an exclusion '🚀' has no letter or digit to look for: it is looked for in the text of all sections"]),
+        *(
+            (form, [f"{where} the symbols of '{word}' do not count beside OR or in '-(…)', only its letters and digits"])
+            for form, where, word in (
+                ("wine OR heading:C++", "behind a field", "C++"),
+                ("code:a->b OR wine", "behind a field", "a->b"),
+                ("wine OR (beer -.env)", "in an exclusion", ".env"),
+                ("wine -(heading:C++)", "behind a field", "C++"),
+                ("-(beer -C++)", "in an exclusion", "C++"),
+            )
+        ),
+        ("wine OR code:->", ["behind a field '->' has no letter or digit to look for: beside OR or in '-(…)' it demands nothing"]),
+        ('-"red, white." wine', []),
+        *((f"-{word} wine", []) for word in (".env", "#1234", "$HOME", "@decorator")),
         ("--dry-run -> -- -= a-.b -.", []),
         ('heading:"red, white; and blue?"', []),
         ("heading:don't -well-known", []),
