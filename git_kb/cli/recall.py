@@ -2,7 +2,8 @@
 
 Takes a kbid (4 or more characters), a docid, a source path, a citation <docid>#c-xxxxxxxx, a line <path>:<line> or
 a heading <path>#<heading>, as links name it. References are Markdown links (inline, by label, autolinks, <a href>),
-wiki links [[page]] and content markers $(image:) $(code:) $(text:) $(document:) $(link:) $(doc-link:); they are
+those of reStructuredText, wiki links [[page]] and content markers $(image:) $(code:) $(text:) $(document:) $(link:)
+$(doc-link:); they are
 followed within the state that is read. Each is shown with its place and the text around it. What refers to any section
 of a document refers to the document. A reference that leads to no document is listed as such; links to other sites
 only with --external. docs/format-references.md tells what leads where.

@@ -18,7 +18,20 @@ from git_kb.index.build import from_little_endian, little_endian
 from git_kb.index.pagefile import DamagedSegment, OtherFeature, PageFile, encode_pagefile, place_of_id
 from git_kb.index.segments import merge_groups
 from git_kb.index.varint import decode_varints, encode_varints
-from git_kb.model.reference import ANCHOR, DEFINITION, GENERATION, KINDS, LABEL, MARKERS, WIKI, Reference
+from git_kb.model.reference import (
+    ANCHOR,
+    BEFORE,
+    DEFINITION,
+    GENERATION,
+    KINDS,
+    LABEL,
+    MARKERS,
+    NAME,
+    REF,
+    TARGET,
+    WIKI,
+    Reference,
+)
 from git_kb.model.section import MIN_PREFIX, RAW_SIZE, Section, decode_section, is_kbid_prefix
 from git_kb.model.source import path_of_source
 from git_kb.repo.lockfile import atomic_write, is_leftover
@@ -89,8 +102,12 @@ def _path_key(path: str) -> str:
 def keys_of(reference: Reference) -> list[str]:
     """Return the keys under which a reference is found."""
     kind, target = reference.kind, reference.target
-    if kind in (LABEL, ANCHOR):
+    if kind in (LABEL, NAME, ANCHOR):
         return []
+    if kind == REF:
+        return [key_of_label(target)]
+    if kind in (TARGET, BEFORE):
+        return [key_of_target(target)]
     if kind in MARKERS:
         keys = [":" + _cut(target.strip().partition("#")[0])]
         if is_kbid_prefix(target.strip().lower()):
@@ -121,6 +138,16 @@ def keys_of_document(docid: str, source: str) -> list[str]:
 def key_of_kbid(kbid: str) -> str:
     """Return the key of markers that can name a section."""
     return "$" + kbid[:MIN_PREFIX]
+
+
+def key_of_label(label: str) -> str:
+    """Return the key of `:ref:` roles that name a label."""
+    return "&" + _cut(label)
+
+
+def key_of_target(label: str) -> str:
+    """Return the key of the targets that a label may name."""
+    return "@" + _cut(label)
 
 
 def _cut(docid: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from git_kb.index.references import References, key_of_kbid, keys_of_document
+from git_kb.index.references import References, key_of_kbid, key_of_label, keys_of_document
 from git_kb.index.view import View, ViewDocument, ViewRow
-from git_kb.model.reference import ANCHOR, DEFINITION, MARKERS, Reference
+from git_kb.model.reference import ANCHOR, BEFORE, DEFINITION, MARKERS, TARGET, Reference
 from git_kb.model.section import RAW_SIZE, Section, kbid_text
 from git_kb.search.resolve import EXTERNAL, Resolver, Target
 
@@ -82,7 +82,10 @@ class Graph:
     def _edges(self, rows: Iterable[ViewRow]) -> Iterator[Edge]:
         for row in rows:
             for reference in self.resolver.references_of(row):
-                if reference.kind not in (ANCHOR, DEFINITION) and (target := self.resolver.resolve(row.doc, reference)) is not None:
+                if (
+                    reference.kind not in (ANCHOR, DEFINITION, TARGET, BEFORE)
+                    and (target := self.resolver.resolve(row.doc, reference)) is not None
+                ):
                     yield Edge(row, reference, target)
 
     def _candidates(self, docs: set[int], kbids: set[bytes]) -> list[ViewRow]:
@@ -96,7 +99,8 @@ class Graph:
 
     def _keys_of(self, doc: int) -> list[str]:
         document = self.resolver.document(doc)
-        return keys_of_document(document.docid, document.source)
+        kept = [r for row in self.resolver.rows(doc) for r in self.resolver.references_of(row) if r.kind in (TARGET, BEFORE)]
+        return [*keys_of_document(document.docid, document.source), *(key_of_label(r.target) for r in kept)]
 
     def _with_keys(self, keys: set[str]) -> list[bytes]:
         return sorted({kbid for key in keys for kbid in self.references.sections_with(key)})

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from unicodedata import category, normalize
 from urllib.parse import unquote
 
-from git_kb.index.references import References, path_of, wiki_parts
+from git_kb.index.references import References, key_of_target, path_of, wiki_parts
 from git_kb.index.view import View, ViewDocument, ViewRow
 from git_kb.model.document import docid_of_path
-from git_kb.model.reference import ANCHOR, DEFINITION, LABEL, MARKERS, WIKI, Reference
+from git_kb.model.reference import ANCHOR, BEFORE, DEFINITION, LABEL, MARKERS, NAME, REF, TARGET, WIKI, Reference
 from git_kb.model.section import RAW_SIZE, is_kbid_prefix, kbid_bounds
 from git_kb.model.source import path_of_source, source_of_path
 from git_kb.store.manifest import SUFFIX
@@ -57,6 +57,7 @@ class Resolver:
         self._definitions: dict[int, dict[str, str]] = {}
         self._stems: dict[str, list[int]] | None = None
         self._urls: dict[str, int] | None = None
+        self._labels: dict[str, Target] = {}
 
     def document(self, number: int) -> ViewDocument:
         if number not in self._documents:
@@ -81,12 +82,18 @@ class Resolver:
             return self._wiki(doc, *wiki_parts(target))
         if kind == LABEL:
             return self._link(doc, self.destination(doc, reference)) if target in self.definitions(doc) else None
-        if kind in (DEFINITION, ANCHOR):
+        if kind == NAME:
+            return self._name(doc, target)
+        if kind == REF:
+            return self._label(target)
+        if kind in (DEFINITION, ANCHOR, TARGET, BEFORE):
             return None
         return self._link(doc, target)
 
     def destination(self, doc: int, reference: Reference) -> str:
         """Return what a reference in document number `doc` says: its target, of a label that of the definition."""
+        if reference.kind == NAME:
+            return self.definitions(doc).get(reference.target, reference.target)
         return self.definitions(doc).get(reference.target, "") if reference.kind == LABEL else reference.target
 
     def definitions(self, doc: int) -> dict[str, str]:
@@ -113,6 +120,22 @@ class Resolver:
             return self._with_fragment(doc, fragment)
         number = self._path(doc, path)
         return NOTHING if number is None else self._with_fragment(number, fragment)
+
+    def _name(self, doc: int, name: str) -> Target | None:
+        """Return what a name means in its document: a destination, a target or a title; None when it is text."""
+        if name in self.definitions(doc):
+            return self._link(doc, self.definitions(doc)[name])
+        row = self.anchors(doc).named(name)
+        return None if row is None else Target(RESOLVED, doc, row)
+
+    def _label(self, label: str) -> Target:
+        """Return the target of this name, in whichever document: the first of them, should there be several."""
+        if label not in self._labels:
+            kbids = self.references.sections_with(key_of_target(label))
+            docs = sorted({row.doc for kbid in kbids for row in self.view.rows_of_section(kbid)})
+            rows = ((doc, self.anchors(doc).targets.get(label)) for doc in docs)
+            self._labels[label] = next((Target(RESOLVED, doc, row) for doc, row in rows if row is not None), NOTHING)
+        return self._labels[label]
 
     def _path(self, doc: int, path: str) -> int | None:
         source = self.document(doc).source
@@ -224,9 +247,12 @@ class Resolver:
 
     def section_at(self, doc: int, fragment: str) -> ViewRow | None:
         """Return the section of a document that a fragment names."""
+        return self.anchors(doc).find(fragment)
+
+    def anchors(self, doc: int) -> _Anchors:
         if doc not in self._anchors:
             self._anchors[doc] = _Anchors(self.rows(doc), self.references_of)
-        return self._anchors[doc].find(fragment)
+        return self._anchors[doc]
 
 
 def section_named(rows: list[ViewRow], fragment: str) -> ViewRow | None:
@@ -242,11 +268,16 @@ class _Anchors:
         self.names: dict[str, ViewRow] = {}
         self.slugs: dict[str, ViewRow] = {}
         self.letters: dict[str, ViewRow] = {}
+        self.targets: dict[str, ViewRow] = {}
         counts: dict[str, int] = {}
-        for row in rows:
+        for number, row in enumerate(rows):
             for reference in references_of(row):  # type: ignore[operator]
                 if reference.kind == ANCHOR:
                     self.names.setdefault(reference.target, row)
+                elif reference.kind in (TARGET, BEFORE):
+                    named = rows[min(number + (reference.kind == BEFORE), len(rows) - 1)]
+                    self.names.setdefault(reference.target, named)
+                    self.targets.setdefault(reference.target, named)
             if row.part > 1 or not row.heading:
                 continue
             slug = slug_of(row.heading[-1])
@@ -254,6 +285,10 @@ class _Anchors:
             counts[slug] = n + 1
             self.slugs.setdefault(f"{slug}-{n}" if n else slug, row)
             self.letters.setdefault(_letters(slug), row)
+
+    def named(self, name: str) -> ViewRow | None:
+        """Return the section that has a target or title of this name of reStructuredText."""
+        return self.targets.get(name) or self.slugs.get(slug_of(name))
 
     def find(self, fragment: str) -> ViewRow | None:
         fragment = normalize("NFC", fragment)

@@ -2,7 +2,7 @@
 
 A scanner over the prose of one section, not a whole CommonMark parser. What it leaves out: a construct that spans two list
 items or table cells is taken as if they were one paragraph; parentheses in a destination nest three deep at most; bare URLs
-are text.
+of Markdown are text.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from git_kb.model.reference import ANCHOR, AUTOLINK, DEFINITION, HTML, LABEL, MA
 from git_kb.text.blocks import scan_blocks
 from git_kb.text.fields import FENCE_LINE
 from git_kb.text.inline import link_label
+from git_kb.text.rstlinks import bare_urls, ends_with_target, rst_references
 
 MAX_TARGET = 2000
-PROSE = ("text/plain", "text/x-rst", "text/html", "text/csv", "text/asciidoc", "text/org")
+PROSE = ("text/plain", "text/html", "text/csv", "text/asciidoc", "text/org")
 
 # What stands in the angle brackets of a tag, as CommonMark has it: no blank line is in it, and nothing but attributes.
 _BLANKS = r"(?:[ \t]++(?:\n[ \t]*+)?|\n[ \t]*+)"
@@ -76,12 +77,14 @@ _NO_LABEL = re.compile(r"[ xX]?\Z|[!^]")
 
 def find_references(mime: str, content: str) -> list[Reference]:
     """Return the references of a section in order of place. Code, and Markdown in code, has none."""
-    if "]" not in content and "$(" not in content and "<" not in content and "{" not in content:
+    if mime == "text/x-rst":
+        return _with_lines(content, sorted([*_markers(content), *ends_with_target(content, rst_references(content))]))
+    if "]" not in content and "$(" not in content and "<" not in content and "{" not in content and "://" not in content:
         return []
     if mime == "text/markdown":
         found = _markdown(content)
     elif mime in PROSE:
-        found = sorted([*_markers(content), *(_tags(content) if mime == "text/html" else ())])
+        found = sorted([*_markers(content), *(_tags(content) if mime == "text/html" else bare_urls(content))])
     else:
         return []
     return _with_lines(content, found)

@@ -137,3 +137,25 @@ def test_labels_lead_where_their_definition_in_the_document_does():
 )
 def test_slugs(heading, slug):
     assert slug_of(heading) == slug
+
+
+def test_references_of_rst_lead_both_ways():
+    graph = graph_of(
+        {
+            "docs/a.rst": "Title\n=====\n\n:doc:`b` :doc:`/docs/b` :ref:`x <Lab El>` `t <b.rst#part>`__ name_ part_ `Own Part`_ none_\n\n"
+            ".. _name: b.rst\n\nOwn Part\n--------\n\ntext\n",
+            "docs/b.rst": "B\n=\n\ntext\n\n.. _lab el:\n\nPart\n----\n\ntext\n",
+        }
+    )
+    a, b = graph.document("docs/a.rst"), graph.document("docs/b.rst")
+    out = [(e.reference.kind, e.target.doc, e.target.row and e.target.row.line) for e in graph.out_of(a)]
+    line = {row.heading[-1]: row.line for n in (a.doc, b.doc) for row in graph.resolver.rows(n)}
+    assert out == [
+        ("doc", b.doc, None),
+        ("doc", b.doc, None),
+        ("ref", b.doc, line["Part"]),
+        ("rst", b.doc, line["Part"]),
+        ("name", b.doc, None),
+        ("name", a.doc, line["Own Part"]),
+    ]
+    assert [e.reference.kind for e in graph.into(b)] == ["doc", "doc", "ref", "rst", "name"]
