@@ -11,7 +11,7 @@ from itertools import compress
 from git_kb.index.build import context_of, split_context
 from git_kb.index.segments import Segments
 from git_kb.index.view import View, ViewDocument, ViewRow
-from git_kb.model.section import RAW_SIZE, cut_section, kbid_text
+from git_kb.model.section import cut_section, kbid_of_entry
 from git_kb.repo.discover import Place
 from git_kb.search import literal as literals
 from git_kb.search.literal import find_literal, fold, needle_of, rows_with, sources
@@ -119,10 +119,10 @@ def _one_by_one(place: Place, view: View, written: list[Written], chosen: set[by
     """Yield (row, its document, content) of the chosen entries."""
     rows = {id_: found[0] for id_ in chosen if (found := view.rows_of(id_))}
     documents = {id_: view.document(row.doc) for id_, row in rows.items()}
-    origins = ((_kbid(id_), document.source, document.blob) for id_, document in documents.items())
-    contents = read_contents(place, list(dict.fromkeys(map(_kbid, rows))), lambda: origins)
+    origins = ((kbid_of_entry(id_), document.source, document.blob) for id_, document in documents.items())
+    contents = read_contents(place, list(dict.fromkeys(map(kbid_of_entry, rows))), lambda: origins)
     for id_, row in rows.items():
-        if (section := contents.get(_kbid(id_))) is not None:
+        if (section := contents.get(kbid_of_entry(id_))) is not None:
             yield row, documents[id_], section.content.decode("utf-8", "replace")
 
 
@@ -143,7 +143,7 @@ def _through_sources(place: Place, view: View, written: list[Written], chosen: s
         for row in rows:
             if row.entry_id not in chosen or row.entry_id in seen:
                 continue
-            section = cut_section(data, row.start, row.end, row.type or document.type, _kbid(row.entry_id))
+            section = cut_section(data, row.start, row.end, row.type or document.type, kbid_of_entry(row.entry_id))
             if section is not None:
                 seen.add(row.entry_id)
                 yield row, document, section.content.decode("utf-8", "replace")
@@ -197,7 +197,3 @@ def _has(text: str, literal: str) -> bool:
 
 def _heading(row: ViewRow, document: ViewDocument) -> str:
     return split_context(context_of(document.title, row.heading))[1]
-
-
-def _kbid(entry_id: bytes) -> str:
-    return kbid_text(entry_id[:RAW_SIZE])
