@@ -48,7 +48,8 @@ class Lists:
     def readings(self, atom: Atom) -> list[list[list[Postings]]]:
         """Return, for each reading of an atom that can hold, and each term of it, the lists of which one has to hold."""
         if atom.prefix:
-            found = list(dict.fromkeys(p for (beginning,) in atom.readings for p in self._beginning(beginning)))
+            also = [p for term in atom.also if (p := self.term(term)) is not None]
+            found = list(dict.fromkeys([*also, *(p for (beginning,) in atom.readings for p in self._beginning(beginning))]))
             return [[found]] if found else []
         lists = [[self.term(term) for term in reading] for reading in atom.readings]
         return [[[p] for p in reading if p is not None] for reading in lists if None not in reading]

@@ -171,7 +171,7 @@ def _count(asked: Asked) -> tuple[int, list[TermStats]]:
 
 def _names(segments: Segments, query: Query) -> list[str]:
     """Return the terms that a query scores, as ranking has them."""
-    names = dict.fromkeys(query.weights)
+    names = dict.fromkeys([*query.weights, *query.completions])
     for prefix in query.prefixes:
         found = sorted({name for s in segments for name in s.prefix_terms(prefix, MAX_EXPANSIONS)})
         names.update(dict.fromkeys(found[:MAX_EXPANSIONS]))

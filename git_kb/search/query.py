@@ -46,10 +46,10 @@ class Atom:
 
     readings: the terms, in each way that the languages of the view give them; one of them has to be there. field: one of FIELDS'
     values, None for any. prefix: the one term is the beginning of terms. stop: it is a bare function word. written: what has to
-    stand there as it is written; only while a query is read.
+    stand there as it is written; only while a query is read. also: terms that stand for words that begin so, though they do not.
     """
 
-    __slots__ = ("field", "prefix", "readings", "slop", "stop", "written")
+    __slots__ = ("also", "field", "prefix", "readings", "slop", "stop", "written")
 
     def __init__(
         self,
@@ -59,7 +59,9 @@ class Atom:
         prefix: bool = False,
         stop: bool = False,
         written: str = "",
+        also: Iterable[str] = (),
     ):
+        self.also = tuple(also)
         self.readings = tuple(map(tuple, readings))
         if len(self.readings) > 1:
             self.readings = tuple(dict.fromkeys(self.readings))
@@ -119,12 +121,16 @@ class Query:
 
     root: what a hit has to hold. filters: (name, value, negative) of what its document has to be. weights: term -> how often it
     was asked for, in order of first use: what is scored. alternatives: terms among these that are one word in several languages.
-    prefixes: beginnings of further terms to score. literals: words with symbols in them, as they are written -> the readings of
-    their terms, maybe none. written: what a hit has to hold, or may not, as it is written. warnings: what was taken for words
-    instead of syntax, for the user. implied: what is required is our reading of a query that requires nothing.
+    prefixes: beginnings of further terms to score; completions: terms that stand for words that begin so, though they do not.
+    literals: words with symbols in them, as they are written -> the readings of their terms, maybe none. written: what a hit has to
+    hold, or may not, as it is written. warnings: what was taken for words instead of syntax, for the user. implied: what is
+    required is our reading of a query that requires nothing.
     """
 
-    __slots__ = ("alternatives", "filters", "implied", "literals", "prefixes", "root", "text", "warnings", "weights", "written")
+    __slots__ = (
+        "alternatives", "completions", "filters", "implied", "literals", "prefixes", "root", "text", "warnings", "weights",
+        "written",
+    )  # fmt: skip
 
     def __init__(self, text: str):
         self.text = text
@@ -133,6 +139,7 @@ class Query:
         self.weights: dict[str, float] = {}
         self.alternatives: list[tuple[str, ...]] = []
         self.prefixes: list[str] = []
+        self.completions: list[str] = []
         self.literals: dict[str, tuple[tuple[str, ...], ...]] = {}
         self.written: list[Written] = []
         self.warnings: list[str] = []
@@ -155,7 +162,7 @@ class Query:
         """Return the query that asks for the same words and requires none."""
         query = Query(self.text)
         query.weights, query.alternatives, query.prefixes = self.weights, self.alternatives, self.prefixes
-        query.literals = self.literals
+        query.literals, query.completions = self.literals, self.completions
         query.root.must_not = self.root.must_not
         query.written = [one for one in self.written if one.negative]
         return query
@@ -206,6 +213,7 @@ def parse_query(text: str, rules: Sequence[str] = ("",)) -> Query:
     for atom in atoms_of(query.root):
         if atom.prefix:
             query.prefixes += [t for t in atom.terms if t not in query.prefixes]
+            query.completions += [t for t in atom.also if t not in query.completions]
         else:
             query.ask(atom)
     if len(root.should) > 1 and not root.must and all(atom.stop for atom in root.should):
@@ -441,7 +449,8 @@ class _Parser:
             if len(cut[0]) >= 2 or is_unspaced(cut[0]):
                 begun = [[folded(cut[0], rules)] for rules in self.rules]
                 is_prefix = self._may_demand()
-                return [(Atom(begun, field, 0, is_prefix), is_prefix and field is not None)]
+                also = _stems_of_longer(cut[0], begun, self.rules) if is_prefix else ()
+                return [(Atom(begun, field, 0, is_prefix, also=also), is_prefix and field is not None)]
             self._warn("'*' needs two letters before it")
         if field is not None or negative:
             found = self._readings(word)
@@ -540,6 +549,19 @@ class _Parser:
     def _warn(self, why: str) -> None:
         if why not in self.query.warnings:
             self.query.warnings.append(why)
+
+
+def _stems_of_longer(word: str, begun: list[list[str]], rules: Sequence[str]) -> list[str]:
+    """Return the terms of words that begin as `word` does, where the terms do not: stems are shorter (`category`: `categori`)."""
+    from git_kb.text.beginnings import stems_of_longer
+
+    found: set[str] = set()
+    for (beginning,), rule in zip(begun, rules, strict=True):
+        if not rule and beginning.isascii() and beginning.isalpha():
+            found.update(stems_of_longer(beginning))
+        else:
+            found.update(term for term in word_terms(word, rule)[:1] if not term.startswith(beginning))
+    return sorted(found)
 
 
 def _n_stops(word: str, n_terms: int) -> int:

@@ -238,6 +238,8 @@ def _restrict(mask: bytes | None, segment: Segment, only: set[bytes]) -> bytes:
 def _terms(opened: list[Segment], masks: list[bytes | None], query: Query, n: int) -> list[Term]:
     """Return the query's terms that occur, in the query's order."""
     weights = dict(query.weights)
+    for name in query.completions:
+        weights.setdefault(name, 1)
     for prefix in query.prefixes:
         names = sorted({name for s in opened for name in s.prefix_terms(prefix, MAX_EXPANSIONS)})[:MAX_EXPANSIONS]
         for name in names:

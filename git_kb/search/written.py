@@ -96,7 +96,9 @@ def _candidates(view: View, lists: Lists, query: Query, demanded: list[Written],
 def _matching(query: Query, lists: Lists) -> set[int]:
     if query.root.must:
         return candidates_of_all(query.root.must, lists)
-    words = [Atom([[term]]) for term in query.weights] + [Atom([[start]], prefix=True) for start in query.prefixes]
+    words = [Atom([[term]]) for term in (*query.weights, *query.completions)] + [
+        Atom([[start]], prefix=True) for start in query.prefixes
+    ]
     return set().union(*(candidates(word, lists) for word in words))
 
 

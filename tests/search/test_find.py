@@ -149,3 +149,18 @@ def test_behind_the_last_hit(kb):
     assert done.code == 1
     assert done.err.startswith("no more hits in ")
     assert "more hits" not in kb.run("search", "--limit", "50", "w*").err
+
+
+@pytest.mark.parametrize("language", ["", "de"])
+def test_a_word_is_found_by_any_of_its_beginnings(tmp_path, language):
+    """Whatever stemming leaves of it; behind a field, in stats and beside a demand too."""
+    word = {"": "categorically", "de": "verkäuflichkeiten"}[language]
+    front = f"---\nlang: {language}\n---\n\n" if language else ""
+    kb = Kb.create(tmp_path / "repo", {"a.md": f"{front}# The {word}\n\nNothing else.\n", "b.md": "# Other\n\nText.\n"})
+    kb.ok("init", "-q")
+    kb.ok("ingest", "-q")
+    for length in (*range(3, 7), len(word)):
+        start = word[:length] + "*"
+        for query in (start, f"heading:{start}", f'{start} "nothing else"', f"other -{start}"):
+            assert [row["source"] for row in kb.json("search", query)["results"]] == (["b.md"] if "-" in query else ["a.md"]), query
+        assert kb.json("search", "--mode", "stats", start)["total_matches"] == 1
