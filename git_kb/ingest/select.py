@@ -14,6 +14,7 @@ from git_kb.ingest.patterns import compile_patterns
 from git_kb.model.document import Manifest, docid_of_path
 from git_kb.model.source import path_of_source
 from git_kb.repo import worktree
+from git_kb.repo.config import read_config
 from git_kb.repo.discover import Place
 from git_kb.repo.regular import read_regular
 from git_kb.repo.worktree import SourceFile, blob_sizes, check_ignored, hash_files, list_sources
@@ -94,6 +95,8 @@ def _select(place: Place, paths: list[str], config: Config, known: _Known, force
     files, skipped = _list_files(place, paths, config, known.has)
     selection = Selection(skipped=skipped)
     by_docid: dict[str, bytes] = {}
+    folds = read_config(place, "core").get_bool("core.ignorecase")
+    by_name = {_one_name(docid): docid for docid in _docids(place)} if folds else {}
     unhashed = [f.path for f in files if f.changed]
     refused: dict[bytes, str] = {}
     hashed = hash_files(place, unhashed, refused) if unhashed else {}
@@ -117,6 +120,10 @@ def _select(place: Place, paths: list[str], config: Config, known: _Known, force
         if (other := by_docid.setdefault(docid, file.path)) != file.path:
             selection.skipped.append((file.path, f"its document name is taken by '{os.fsdecode(other)}'"))
             continue
+        if folds and (taken := by_name.setdefault(_one_name(docid), docid)) != docid:
+            why = f"its manifest would replace that of document '{taken}': case does not count here (core.ignoreCase)"
+            selection.skipped.append((file.path, why))
+            continue
         covered = None if force else known.covered(docid, blob)
         if covered is None:
             take(file, blob)
@@ -136,8 +143,32 @@ def _select(place: Place, paths: list[str], config: Config, known: _Known, force
         take(file, blob)
     if doubtful:
         selection.work.sort(key=lambda source: source.path)
+    _warn_of_one_name(place, selection.work, known.warn)
     selection.gone = _vanished(place, paths, known, {f.path for f in files})
     return selection
+
+
+def _docids(place: Place) -> list[str]:
+    return [name.removesuffix(SUFFIX) for name in manifest_names(place)]
+
+
+def _one_name(docid: str) -> str:
+    """Return what file systems that ignore case take for the same name. How letters are composed never is the difference."""
+    return docid.casefold()
+
+
+def _warn_of_one_name(place: Place, work: list[Source], warn: Warn) -> None:
+    """Warn of new documents whose manifests some file systems cannot hold beside others."""
+    new = {docid_of_path(source.path) for source in work if source.old is None}
+    if not new:
+        return
+    same: dict[str, set[str]] = {}
+    for docid in (*new, *_docids(place)):
+        same.setdefault(_one_name(docid), set()).add(docid)
+    for docids in same.values():
+        if len(docids) > 1 and docids & new:
+            listed = " and ".join(f"'{docid}'" for docid in sorted(docids))
+            warn(f"documents {listed} differ in case only: where file names do not tell case apart, one of them is lost")
 
 
 def new_sources(place: Place, config: Config, docids: set[str]) -> list[bytes]:

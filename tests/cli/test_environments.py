@@ -242,14 +242,32 @@ def test_odd_names(tmp_path):
         assert row["kbid"] in kb.ok("show", "--json", row["citation"])
 
 
+ALIKE = {"Read.md": "# A\n\nThe kestrel.\n", "read.md": "# B\n\nThe kestrel!\n"}
+ALIKE |= {"caf\u00e9.md": "# C\n\nThe kestrel?\n", "cafe\u0301.md": "# D\n\nThe kestrel;\n", "other.md": "# E\n\nText.\n"}
+
+
 def test_names_that_differ_in_case_or_composition_only(tmp_path):
-    names = {"Read.md": "# A\n\nThe kestrel.\n", "read.md": "# B\n\nThe kestrel!\n"}
-    names |= {"caf\u00e9.md": "# C\n\nThe kestrel?\n", "cafe\u0301.md": "# D\n\nThe kestrel;\n"}
-    kb = Kb.create(tmp_path / "r", names)
+    """All are documents here; that another file system cannot hold them is told once."""
+    kb = Kb.create(tmp_path / "r", ALIKE)
     kb.ok("init", "-q")
-    kb.ok("ingest", "-q")
-    assert len(set(kb.documents())) == 4
+    done = kb.run("ingest", ".")
+    assert done.code == 0
+    assert len(set(kb.documents())) == 5
     assert len(kb.hits("kestrel")) == 4
+    # Letters composed otherwise give another docid; so there is nothing to tell.
+    assert done.err.count("differ in case only") == 1
+    assert "differ" not in kb.run("ingest", ".").err
+
+
+def test_where_case_does_not_count_no_manifest_replaces_another(tmp_path):
+    kb = Kb.create(tmp_path / "r", ALIKE)
+    kb.git("config", "core.ignoreCase", "true")
+    kb.ok("init", "-q")
+    for _ in range(2):
+        done = kb.run("ingest", ".")
+        assert done.code == 0
+        assert done.err.count("its manifest would replace that of document") == 1
+        assert len(kb.documents()) == len({docid.casefold() for docid in kb.documents()}) == 4
 
 
 def test_a_bare_repository_is_read(tmp_path):
