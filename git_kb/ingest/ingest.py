@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from git_kb.ingest.select import Selection, Source
-from git_kb.model.document import ENGLISH, Manifest, SectionRow, docid_of_path, source_keys
-from git_kb.model.source import source_of_path
+from git_kb.model.document import ENGLISH, Manifest, SectionRow, docid_of_path
+from git_kb.model.source import source_keys, source_of_path
 from git_kb.repo.lockfile import atomic_write, remove_leftovers
 from git_kb.repo.protocol import Repository
 from git_kb.repo.worktree import read_sources

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -67,33 +66,9 @@ class Manifest:
         return row.type or self.type
 
 
-def source_keys(source: str, headings: Iterable[Sequence[str]]) -> list[str]:
-    """Return the source_key of each section of one document, given its heading paths in order."""
-    taken: set[str] = set()
-    ordinals: dict[str, int] = {}
-    keys = []
-    for path in headings:
-        whole = "\0".join(path)
-        key = _key(source, path[-1] if path else "")
-        if key in taken:
-            key = _key(source, whole)
-        n = ordinals.get(whole, 2)
-        while key in taken:
-            key = _key(source, f"{whole}\0#{n}")
-            n += 1
-        ordinals[whole] = n
-        taken.add(key)
-        keys.append(key)
-    return keys
-
-
 def is_language(code: str) -> bool:
     """Return whether a text has the form of a language code (ISO 639): two or three small letters."""
     return 2 <= len(code) <= 3 and code.isascii() and code.isalpha() and code.islower()
-
-
-def _key(source: str, heading: str) -> str:
-    return sha256(f"{source}\0{heading}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def docid_of_path(path: bytes) -> str:

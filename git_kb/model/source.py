@@ -5,6 +5,10 @@ On the search path.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
 
 def source_of_path(path: bytes) -> str:
     """Return the manifest's `source` for a repository path."""
@@ -31,3 +35,28 @@ def path_of_source(source: str) -> bytes | None:
     if any(p in (b"", b".", b"..") or p.lower() == b".git" or b"\0" in p for p in parts):
         return None
     return path
+
+
+def source_keys(source: str, headings: Iterable[Sequence[str]]) -> list[str]:
+    """Return the source_key of each section of one document, given its heading paths in order."""
+    from hashlib import sha256
+
+    def key_of(heading: str) -> str:
+        return sha256(f"{source}\0{heading}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    taken: set[str] = set()
+    ordinals: dict[str, int] = {}
+    keys = []
+    for path in headings:
+        whole = "\0".join(path)
+        key = key_of(path[-1] if path else "")
+        if key in taken:
+            key = key_of(whole)
+        n = ordinals.get(whole, 2)
+        while key in taken:
+            key = key_of(f"{whole}\0#{n}")
+            n += 1
+        ordinals[whole] = n
+        taken.add(key)
+        keys.append(key)
+    return keys

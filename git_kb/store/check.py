@@ -14,8 +14,8 @@ from git_kb.index.segment import Segment
 from git_kb.index.segments import DIRECTORY, read_current
 from git_kb.index.signatures import Signatures, signature_path
 from git_kb.index.view import VIEWS, View, is_view_name
-from git_kb.model.document import source_keys
 from git_kb.model.section import DamagedSection, decode_section
+from git_kb.model.source import source_keys
 from git_kb.repo.protocol import Repository
 from git_kb.store import datefile
 from git_kb.store.config import BadConfig

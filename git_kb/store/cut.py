@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from hashlib import sha1, sha256
 
 from git_kb.model.chunk import Chunk, ChunkedSource
-from git_kb.model.document import SectionRow, source_keys
+from git_kb.model.document import SectionRow
 from git_kb.model.section import Section, canonical_text, chunk_ids, content_hash, encode_section, section_id
-from git_kb.model.source import source_of_path
+from git_kb.model.source import source_keys, source_of_path
 from git_kb.store.collector import paused_collector
 from git_kb.store.manifest import one_line, parse_rows, render_rows
 from git_kb.text.chunk import Unusable, chunk_source

@@ -1,7 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_kb.model.document import MAX_DOCID_BYTES, docid_of_path, source_keys
+from git_kb.model.document import MAX_DOCID_BYTES, docid_of_path
+from git_kb.model.source import source_keys
 
 name = st.text(alphabet=st.sampled_from("aAb-_.~ é日\u0301:c+"), min_size=1, max_size=6).filter(lambda n: n not in (".", ".."))
 path = st.lists(name, min_size=1, max_size=4).map("/".join)

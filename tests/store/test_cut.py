@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from git_kb.model.document import source_keys
 from git_kb.model.section import content_hash, decode_section, section_id
+from git_kb.model.source import source_keys
 from git_kb.store.cut import Limits, cut_source, pack_cut, pack_cuts
 from git_kb.text.chunk import Unusable
 
