@@ -37,6 +37,7 @@ PLUMBING = {
     "dump-segment": "dump_segment",
     "chunk": "chunk",
     "tokens": "tokens",
+    "merge-driver": "merge_driver",
 }
 COMMANDS = {**PORCELAIN, **PLUMBING}
 
@@ -122,6 +123,12 @@ def _run(arguments: list[str], env: Env) -> int:
         gc.enable()
         if quick is not None:
             return quick
+    if verb == "merge-driver":
+        from git_kb.cli.merge_driver import run_plain
+
+        plain = run_plain(rest[1:], env)
+        if plain is not None:
+            return plain
     from git_kb.cli.parser import BadArguments, HelpAsked
 
     module = command_module(verb)

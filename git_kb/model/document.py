@@ -10,6 +10,8 @@ from unicodedata import category, normalize
 
 FORMAT = 1
 FRONT_MATTER = "front-matter"
+# Both sides of a merge changed the section, and both stand here; one side deleted what the other changed, and it stands here.
+CONFLICTS = ("changed", "deleted")
 # The language of documents whose manifest names none.
 ENGLISH = "en"
 MAX_DOCID_BYTES = 150
@@ -19,7 +21,10 @@ WINDOWS_NAMES = frozenset(["con", "prn", "aux", "nul", *(f"com{i}" for i in rang
 
 
 class SectionRow(NamedTuple):
-    """One `[[sections]]` table. Lines and bytes are lengths; `Manifest.spans` gives positions."""
+    """One `[[sections]]` table. Lines and bytes are lengths; `Manifest.spans` gives positions.
+
+    conflict: what a merge could not settle, one of CONFLICTS, else "".
+    """
 
     kbid: str
     chunk: str
@@ -31,12 +36,16 @@ class SectionRow(NamedTuple):
     role: str = ""
     part: int = 1
     supersedes: str = ""
+    conflict: str = ""
     extra: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One document. `language`: a code, "" for English. `extra` holds keys this version does not know, in file order."""
+    """One document. `language`: a code, "" for English. `extra` holds keys this version does not know, in file order.
+
+    A `blob` of zeros: the sections come from a merge, and belong to no one source (docs/format-merge.md).
+    """
 
     docid: str
     title: str

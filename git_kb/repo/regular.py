@@ -71,6 +71,23 @@ def read_regular(path: str | bytes, follow: bool = False) -> bytes:
         return file.read()
 
 
+def replace_file(path: str, data: bytes) -> None:
+    """Replace a file by one with `data`, in one step, or leave it as it was. Raises OSError.
+
+    For a file that git made for us and reads next: it need not outlive a power cut, for which `lockfile.atomic_write` is.
+    """
+    temporary = f"{path}.{os.getpid()}.tmp"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        with open(fd, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
 def set_aside(path: str, what: str, warn: Callable[[str], None]) -> None:
     """Rename what stands in the place of one of our files, and is `what`, to `<path>.broken-<n>`. Raises InTheWay.
 

@@ -75,8 +75,11 @@ def _cut_from_disk(
 ) -> Iterator[dict[str, bytes]]:
     files = [SourceFile(path, FILE, None, tracked=False, state=UNTRACKED, changed=True) for path, _, _ in not_stored]
     asked = {(path, blob): wanted for path, blob, wanted in not_stored}
+    merged = "0" * repo.place.oid_hex_length
     for file, data in read_sources(repo.place, files, lambda error: None):
-        if wanted := asked.get((file.path, file.oid or "")):
+        # Rows of a merge belong to no one blob; most of them are in the source that git merged.
+        wanted = asked.get((file.path, file.oid or ""), set()) | asked.get((file.path, merged), set())
+        if wanted:
             yield _cut(file.path, data, wanted, limits)
 
 

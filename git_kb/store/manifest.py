@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from git_kb.errors import Damaged, NewerFormat
-from git_kb.model.document import FORMAT, FRONT_MATTER, Manifest, SectionRow, is_language
+from git_kb.model.document import CONFLICTS, FORMAT, FRONT_MATTER, Manifest, SectionRow, is_language
 from git_kb.model.source import path_of_source
 
 SUFFIX = ".toml"
@@ -32,7 +32,7 @@ _DOCUMENT_KEYS = (
     "format", "docid", "title", "source", "moved_from", "blob", "type", "encoding", "chunker", "language", "tier",
     "tags",
 )  # fmt: skip
-_ROW_KEYS = ("kbid", "chunk", "source_key", "heading", "type", "role", "part", "n_lines", "n_bytes", "supersedes")
+_ROW_KEYS = ("kbid", "chunk", "source_key", "heading", "type", "role", "part", "n_lines", "n_bytes", "supersedes", "conflict")
 # One canonical row, its optional keys as groups that may be missing.
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _ROW = re.compile(
@@ -40,6 +40,7 @@ _ROW = re.compile(
     rf"(?:heading = \[({_STRING}(?:, {_STRING})*)\]\n)?"
     r'(?:type = "([^"\\\n]*)"\n)?(?:role = "(front-matter)"\n)?(?:part = ([1-9][0-9]*)\n)?'
     r'n_lines = ([0-9]{1,10})\nn_bytes = ([0-9]{1,10})\n(?:supersedes = "([a-z2-7]{26})"\n)?'
+    r'(?:conflict = "(changed|deleted)"\n)?'
 )
 _HEAD = re.compile(r'(?:[a-z_]+ = (?:"(?:[^"\\\n]|\\.)*"|[0-9]+|\[(?:"(?:[^"\\\n]|\\.)*"(?:, )?)*\])\n)*\Z')
 
@@ -99,6 +100,8 @@ def _render_row(row: SectionRow) -> str:
     text += f"n_lines = {row.n_lines}\nn_bytes = {row.n_bytes}\n"
     if row.supersedes:
         text += _line("supersedes", row.supersedes)
+    if row.conflict:
+        text += _line("conflict", row.conflict)
     return text + "".join(_line(k, v) for k, v in row.extra)
 
 
@@ -229,14 +232,24 @@ def parse_rows(text: str, start: int = 0) -> tuple[SectionRow, ...] | None:
     for match in _ROW.finditer(text, start):
         if match.start() != end:
             return None
-        kbid, chunk, key, heading, type_, role, part, n_lines, n_bytes, supersedes = match.groups()
+        kbid, chunk, key, heading, type_, role, part, n_lines, n_bytes, supersedes, conflict = match.groups()
         try:
             path = _headings(heading) if heading else ()
         except ValueError:
             return None
         rows.append(
             SectionRow(
-                kbid, chunk, key, int(n_lines), int(n_bytes), path, type_ or "", role or "", int(part or 1), supersedes or ""
+                kbid,
+                chunk,
+                key,
+                int(n_lines),
+                int(n_bytes),
+                path,
+                type_ or "",
+                role or "",
+                int(part or 1),
+                supersedes or "",
+                conflict or "",
             )
         )
         end = match.end()
@@ -278,6 +291,7 @@ def _parse_toml(text: str, name: str) -> Manifest:
                     role=_typed(table, "role", str, ""),
                     part=_typed(table, "part", int, 1),
                     supersedes=_typed(table, "supersedes", str, ""),
+                    conflict=_typed(table, "conflict", str, ""),
                     extra=tuple((k, v) for k, v in table.items() if k not in _ROW_KEYS),
                 )
             )
@@ -352,6 +366,8 @@ def _check(manifest: Manifest, name: str, canonical: bool) -> None:
             raise DamagedManifest(name, f"section {n}: a count is negative")
         if row.role not in ("", FRONT_MATTER):
             raise DamagedManifest(name, f"section {n}: unknown role '{row.role}'")
+        if row.conflict not in ("", *CONFLICTS):
+            raise DamagedManifest(name, f"section {n}: unknown conflict '{row.conflict}'")
 
 
 @lru_cache(maxsize=4096)

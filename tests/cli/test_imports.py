@@ -91,3 +91,22 @@ def test_both_ways_say_the_same(tmp_path):
     kb = Kb.ready(tmp_path / "repo")
     for query in (["hive"], ["feed", "colony"], ["swarm"]):
         assert kb.ok("search", *query) == kb.ok("search", "-q", *query) == kb.ok("search", "--offset", "0", *query)
+
+
+def test_a_merge_driver_imports_little(tmp_path):
+    """Git starts one for each file that both sides changed."""
+    kb = Kb.ready(tmp_path / "repo")
+    manifest = kb.read("kb/documents/docs--guide.md.toml")
+    kb.write("base", manifest)
+    kb.write("ours", manifest.replace(b'title = "Guide"', b'title = "Ours"'))
+    kb.write("theirs", manifest.replace(b"\n\n", b'\ntier = "S"\n\n', 1))
+    code, names = imported(kb.top, "merge-driver", "manifest", "--marker-size=7", "--path=x", "--", "base", "ours", "theirs")
+    assert code == 0
+    assert kb.read("ours").count(b'title = "Ours"') == kb.read("ours").count(b'tier = "S"') == 1
+    assert names & (FORBIDDEN | {"re", "hashlib"}) == set()
+    assert {n for n in names if n.split(".")[0] == "git_kb"} <= OURS | {
+        "git_kb.cli.merge_driver",
+        "git_kb.merge",
+        "git_kb.merge.manifest",
+        "git_kb.merge.order",
+    }

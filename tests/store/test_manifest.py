@@ -31,6 +31,7 @@ rows = st.builds(
     role=st.sampled_from(["", "front-matter"]),
     part=st.integers(1, 99),
     supersedes=st.one_of(st.just(""), kbid),
+    conflict=st.sampled_from(["", "changed", "deleted"]),
     extra=st.one_of(st.just(()), unknown),
 )
 manifests = st.builds(
@@ -137,6 +138,7 @@ def test_hand_written_toml_is_read_and_unknown_keys_are_kept():
         ("n_bytes = 2", 'n_bytes = "2"', "not an integer"),
         ("n_lines = 1\n", "", "'n_lines' is missing"),
         ('heading = ["A"]', "heading = [1]", "array of strings"),
+        ("n_bytes = 2", 'n_bytes = 2\nconflict = "lost"', "unknown conflict"),
         ("[[sections]]", "[sections]", "array of tables"),
     ],
 )
