@@ -21,7 +21,7 @@ IDENT = {
 
 # What a test keeps of the caller's environment: where programs and libraries are, and what the tools that run the tests need.
 # All else goes: a terminal's, a hook's or a CI server's variables (CI, TERM, NO_COLOR, GIT_DIR, ...) would change what is done.
-KEPT = {"PATH", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH"}
+KEPT = {"PATH", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "GIT_KB_HISTORIES", "GIT_KB_DRIVER_HISTORIES"}
 KEPT_PREFIXES = ("PYTHON", "PYTEST", "COV_", "COVERAGE", "HYPOTHESIS")
 
 SEALED = {

@@ -1,8 +1,10 @@
 """git kb init: make a knowledge base in this repository.
 
 Writes kb.config.json, kb/catalog.toml, kb/AGENTS.md and a marked block in .gitattributes into the work
-tree. What is there already is left as it is, so that running it again is harmless. Nothing is staged or
-committed.
+tree, and the merge drivers that the block names into this clone's own configuration (.git/config). What is
+there already is left as it is, so that running it again is harmless. Nothing is staged or committed.
+
+Files are shared by git, configuration is not: run it in each clone. Without it git merges manifests and pages as text.
 """
 
 from __future__ import annotations
@@ -17,22 +19,39 @@ SUMMARY = "make a knowledge base in this repository"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="name of the knowledge base (default: that of the directory)")
+    parser.add_argument("--check", action="store_true", help="write nothing; say what is missing, and end with 1 if anything is")
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
 
 
 def run(args: argparse.Namespace, env: Env) -> int:
-    from git_kb.store.create import create_root, is_left_out
+    from git_kb.store.create import create_root, is_left_out, missing_files
+    from git_kb.store.drivers import install_drivers, missing_drivers
 
     env.quiet = args.quiet
+    if args.check:
+        return _say_missing([*missing_files(env.place), *(f"{key} in .git/config" for key in missing_drivers(env.place))], env)
     written = create_root(env.place, args.name, env.now())
+    installed = install_drivers(env.place)
     where = os.path.join(env.place.work_tree or "", "kb")
     if not written:
-        env.note(f"knowledge base in {where} is complete already; nothing to do")
+        env.note(f"knowledge base in {where} is complete already; {'set its merge drivers' if installed else 'nothing to do'}")
         return 0
-    env.note(f"knowledge base in {where}: wrote {', '.join(written)}")
+    env.note(
+        f"knowledge base in {where}: wrote {', '.join(written)}" + ("; set the merge drivers of this clone" if installed else "")
+    )
     if os.path.isdir(os.path.join(env.place.work_tree or "", ".obsidian")):
         env.note("this is an Obsidian vault: notes are ingested like any Markdown, .obsidian/ is left alone")
     if is_left_out(env.place):
         env.warn("kb/ is outside of this sparse checkout, so 'git add' refuses it; 'git sparse-checkout add kb' brings it in")
     env.note("next: git kb ingest <path>...; then git add kb kb.config.json .gitattributes && git commit")
     return 0
+
+
+def _say_missing(missing: list[str], env: Env) -> int:
+    from git_kb.output.terminal import visible_line
+
+    for what in missing:
+        env.out.write(visible_line(f"missing or not up to date: {what}") + "\n")
+    if missing:
+        env.note("run 'git kb init'")
+    return 1 if missing else 0

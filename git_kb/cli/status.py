@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.ingest.select import new_sources
     from git_kb.model.source import source_of_path
+    from git_kb.store.drivers import unconfigured_drivers
     from git_kb.store.freshness import read_view
     from git_kb.store.pool import Pool
     from git_kb.store.staleness import stale_sources
@@ -39,6 +40,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     new: list[str] = []
     if not state.rev and not state.cached:
         new = [source_of_path(p) for p in new_sources(env.place, worktree_config(env.place), {d.docid for d in view.documents()})]
+    drivers = unconfigured_drivers(env.place) if env.place.work_tree is not None else []
     pool = Pool(env.repo)
     kb_dir = env.place.kb_dir
     data: dict[str, object] = {
@@ -53,6 +55,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         "pool": {"sections": len(pool), "commit": pool.commit},
         "index": {"segments": len(segments.segments), "entries": segments.n_entries, "size_bytes": _size(kb_dir)},
         "damaged_segments": [name for name, _ in segments.damaged],
+        "unconfigured_drivers": drivers,
     }
     if args.json:
         from git_kb.output.jsontext import json_text
@@ -70,6 +73,8 @@ def run(args: argparse.Namespace, env: Env) -> int:
     ]
     if view.n_missing:
         lines.append(f"  {view.n_missing} sections are not indexed yet; the next search does it, or 'git kb index'")
+    if drivers:
+        lines.append(f"  .gitattributes names merge drivers that this clone lacks ({', '.join(drivers)}); run 'git kb init'")
     for title, names, advice in (
         ("changed since they were ingested", stale, "git kb ingest"),
         ("gone", gone, "git kb ingest --prune"),

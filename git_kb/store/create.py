@@ -19,10 +19,12 @@ from git_kb.store.root import CATALOG, CONFIG, DOCUMENTS, NotCheckedOut
 AGENTS = "kb/AGENTS.md"
 ATTRIBUTES = ".gitattributes"
 BEGIN, END = "# git-kb: begin", "# git-kb: end"
-# Built-in attributes alone: they read well with no program of ours at hand.
+# They read and merge well with no program of ours at hand: git merges as text where a driver is not configured. The last line that
+# matches counts.
 ATTRIBUTE_LINES = (
-    "kb/documents/*.toml text eol=lf linguist-generated",
-    "kb/wiki/**/*.md text eol=lf diff=markdown",
+    "kb/documents/*.toml text eol=lf linguist-generated merge=kb-manifest",
+    "kb/wiki/**/*.md text eol=lf diff=markdown merge=kb-page",
+    "kb/wiki/index*.md merge=kb-index",
     "kb/catalog.toml text eol=lf",
 )
 AGENTS_TEXT = """\
@@ -104,18 +106,7 @@ def create_root(place: Place, name: str | None, now_s: float) -> list[str]:
 
     Raises NeedsWorkTree, OutsideLink, NotCheckedOut, and what check_catalog does.
     """
-    if place.work_tree is None:
-        raise NeedsWorkTree(place.git_dir)
-    check_no_links(place)
-    if not os.path.lexists(os.path.join(place.work_tree, CATALOG)):
-        check_checked_out(place)
-    top = place.work_tree
-    for path in (CONFIG, CATALOG, AGENTS, ATTRIBUTES):
-        full = os.path.join(top, path)
-        if os.path.lexists(full) and not stat.S_ISREG(os.lstat(full).st_mode):
-            raise NotAFile(path)
-    if os.path.lexists(os.path.join(top, CATALOG)):
-        check_catalog(read_regular(os.path.join(top, CATALOG)))
+    top = _check_root(place)
     title = one_line(name or os.path.basename(os.path.realpath(top))) or "knowledge base"
     title = title.encode("utf-8", "replace").decode()
     created = datetime.fromtimestamp(now_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -127,16 +118,41 @@ def create_root(place: Place, name: str | None, now_s: float) -> list[str]:
             os.makedirs(os.path.dirname(full), exist_ok=True)
             atomic_write(full, text.encode())
             written.append(path)
-    if _add_attributes(os.path.join(top, ATTRIBUTES)):
+    attributes = os.path.join(top, ATTRIBUTES)
+    old, new = _attributes(attributes)
+    if new != old:
+        atomic_write(attributes, new)
         written.append(ATTRIBUTES)
     return written
 
 
-def _add_attributes(path: str) -> bool:
-    """Bring our block in `.gitattributes` up to date.
+def missing_files(place: Place) -> list[str]:
+    """Return the files that `create_root` would write. Raises what it does."""
+    top = _check_root(place)
+    missing = [path for path in (CONFIG, CATALOG, AGENTS) if not os.path.lexists(os.path.join(top, path))]
+    old, new = _attributes(os.path.join(top, ATTRIBUTES))
+    return missing + [ATTRIBUTES] * (old != new)
 
-    the user's lines stay byte for byte. Returns whether it wrote.
-    """
+
+def _check_root(place: Place) -> str:
+    """Return the top of the work tree, when our files can be written there."""
+    if place.work_tree is None:
+        raise NeedsWorkTree(place.git_dir)
+    check_no_links(place)
+    top = place.work_tree
+    for path in (CONFIG, CATALOG, AGENTS, ATTRIBUTES):
+        full = os.path.join(top, path)
+        if os.path.lexists(full) and not stat.S_ISREG(os.lstat(full).st_mode):
+            raise NotAFile(path)
+    if os.path.lexists(os.path.join(top, CATALOG)):
+        check_catalog(read_regular(os.path.join(top, CATALOG)))
+    else:
+        check_checked_out(place)
+    return top
+
+
+def _attributes(path: str) -> tuple[bytes, bytes]:
+    """Return `.gitattributes` as it is, and with our block up to date: the user's lines stay byte for byte."""
     try:
         old = read_regular(path)
     except FileNotFoundError:
@@ -150,7 +166,4 @@ def _add_attributes(path: str) -> bool:
         new = old[:begin] + block + (old[after + 1 :] if after >= 0 else b"")
     else:
         new = old + (b"" if not old or old.endswith(b"\n") else eol) + block
-    if new == old:
-        return False
-    atomic_write(path, new)
-    return True
+    return old, new
