@@ -207,6 +207,8 @@ def test_the_readme_runs(tmp_path):
         "docs/guide.md", "# Guide\n\nLifetimes are elided. Lifetime elision follows three rules. See [the top](../README.md).\n"
     )
     kb.commit("sources")
+    git("init", "-q", "--bare", str(tmp_path / "remote.git"), cwd="/")
+    kb.git("remote", "add", "origin", str(tmp_path / "remote.git"))
     commands = readme_commands()
     assert len(commands) >= 9
     for line in commands:

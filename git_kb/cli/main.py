@@ -27,6 +27,7 @@ PORCELAIN = {
     "log": "log",
     "index": "index",
     "fsck": "fsck",
+    "sync": "sync",
 }
 PLUMBING = {
     "hash-section": "hash_section",

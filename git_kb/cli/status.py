@@ -42,6 +42,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         new = [source_of_path(p) for p in new_sources(env.place, worktree_config(env.place), {d.docid for d in view.documents()})]
     drivers = unconfigured_drivers(env.place) if env.place.work_tree is not None else []
     pool = Pool(env.repo)
+    remote = _remote(env)
     kb_dir = env.place.kb_dir
     data: dict[str, object] = {
         "root": env.place.work_tree or env.place.git_dir,
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         "gone": gone,
         "new": new,
         "not_indexed": view.n_missing,
-        "pool": {"sections": len(pool), "commit": pool.commit},
+        "pool": {"sections": len(pool), "commit": pool.commit, "remote": remote},
         "index": {"segments": len(segments.segments), "entries": segments.n_entries, "size_bytes": _size(kb_dir)},
         "damaged_segments": [name for name, _ in segments.damaged],
         "unconfigured_drivers": drivers,
@@ -69,6 +70,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
         f"knowledge base in {data['root']}, {state}",
         f"  {view.n_documents} document{'s' * (view.n_documents != 1)}, {view.n_rows} section{'s' * (view.n_rows != 1)}",
         f"  pool: {len(pool)} sections",
+        *_of_remote(remote),
         f"  index: {segments.n_entries} entries in {n_segments} segment{'s' * (n_segments != 1)}, {_size(kb_dir) / 1e6:.1f} MB",
     ]
     if view.n_missing:
@@ -88,6 +90,31 @@ def run(args: argparse.Namespace, env: Env) -> int:
         lines.append("  every document is as its source is")
     env.out.write(visible("\n".join(lines)) + "\n")
     return 0
+
+
+def _remote(env: Env) -> dict[str, object] | None:
+    """Return how our pool and that of the default remote differ as of the last sync; None without a remote."""
+    from git_kb.repo.remotes import NoRemote, default_remote
+    from git_kb.store.sync import known_differences
+
+    try:
+        name = default_remote(env.place)
+    except NoRemote:
+        return None
+    known = known_differences(env.repo, name)
+    return {"name": name, "ahead": known[0] if known else None, "behind": known[1] if known else None}
+
+
+def _of_remote(remote: dict[str, object] | None) -> list[str]:
+    if remote is None:
+        return []
+    name, ahead, behind = remote["name"], remote["ahead"], remote["behind"]
+    if ahead is None:
+        return [f"    not synced with '{name}' yet (use 'git kb sync')"]
+    if not ahead and not behind:
+        return [f"    the same as that of '{name}' when last synced"]
+    parts = [f"{n} {where} '{name}'" for n, where in ((ahead, "not on"), (behind, "only on")) if n]
+    return [f"    {', '.join(parts)}, when last synced (use 'git kb sync')"]
 
 
 def by_directory(new: list[str], known: Iterable[str]) -> list[str]:

@@ -149,6 +149,46 @@ def decode_section(data: bytes, kbid: str, verify: bool = True) -> Section:
     return Section(words[1].decode("ascii", "replace"), content)
 
 
+def check_section(data: bytes, kbid: str) -> Section:
+    """Return the section that a stranger's bytes are: `decode_section`, and they are also what we would have stored.
+
+    Raises DamagedSection.
+    """
+    section = decode_section(data, kbid)
+    try:
+        mime_is_normal = normalise_mime(section.mime) == section.mime
+    except BadMime:
+        mime_is_normal = False
+    if not mime_is_normal:
+        raise DamagedSection(kbid, f"'{section.mime}' is not a MIME type as it is stored")
+    if encode_section(section) != data:
+        raise DamagedSection(kbid, "its header is not written as it should be")
+    if why := _why_not_canonical(section):
+        raise DamagedSection(kbid, why)
+    return section
+
+
+def _why_not_canonical(section: Section) -> str:
+    if not section.content:
+        return "it is empty"
+    if section.mime.startswith("image/"):
+        return ""
+    try:
+        text = section.content.decode()
+    except UnicodeDecodeError as e:
+        return f"it is not UTF-8 (byte {e.start})"
+    if "\r" in text or text != text.strip(TRIMMED):
+        return "its content is not in canonical form"
+    from unicodedata import is_normalized, ucd_3_2_0
+
+    if is_normalized("NFC", text):
+        return ""
+    # Whoever stored it may have known fewer characters than we do, or more. About those of Unicode 3.2 all agree, so what stands
+    # between others is looked at: nobody calls damaged what was right where it was made.
+    old = "".join([c if ucd_3_2_0.category(c) != "Cn" else "\0" for c in text])
+    return "" if all(is_normalized("NFC", run) for run in old.split("\0")) else "its content is not normalised (NFC)"
+
+
 def cut_section(source: bytes, start: int, end: int, mime: str, kbid: str) -> Section | None:
     """Return the section that stands at a byte range of its source, None when what stands there has another kbid."""
     try:

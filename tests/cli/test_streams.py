@@ -23,6 +23,7 @@ ARGUMENTS = {
     "log": [],
     "index": ["--rebuild"],
     "fsck": ["--json"],
+    "sync": ["--json", "-n", "."],
     "hash-section": ["-w", "docs/guide.md"],
     "cat-section": ["-p", "KBID"],
     "ls-sections": [],
