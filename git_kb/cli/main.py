@@ -28,6 +28,7 @@ PORCELAIN = {
     "index": "index",
     "fsck": "fsck",
     "sync": "sync",
+    "gc": "gc",
 }
 PLUMBING = {
     "hash-section": "hash_section",

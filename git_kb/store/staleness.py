@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
+from git_kb.errors import Damaged
 from git_kb.index.view import ViewDocument
+from git_kb.model.document import FRONT_MATTER
 from git_kb.model.source import path_of_source
-from git_kb.repo.protocol import Repository
-from git_kb.repo.worktree import DELETED, hash_files, list_sources
+from git_kb.repo.protocol import FILE, Repository
+from git_kb.repo.worktree import DELETED, UNTRACKED, SourceFile, hash_files, list_sources, read_sources
+from git_kb.store.again import likely_limits
+from git_kb.store.cut import Limits, cut_source
 from git_kb.store.sourcestate import CHANGED, CURRENT, GONE, MAX_SOURCES, worktree_states
-from git_kb.store.state import StateName
+from git_kb.store.state import StateName, open_documents
+from git_kb.text.chunk import Unusable
 
 
 def stale_sources(repo: Repository, state: StateName, documents: Iterable[ViewDocument]) -> tuple[list[str], list[str]]:
@@ -19,10 +24,7 @@ def stale_sources(repo: Repository, state: StateName, documents: Iterable[ViewDo
     """
     blobs = {d.source: d.blob for d in documents}
     paths = {path: source for source in blobs if (path := path_of_source(source)) is not None}
-    if state.rev:
-        now = _tree_blobs(repo, state.rev, paths)
-    else:
-        now = _index_blobs(repo, paths) if state.cached else _disk_blobs(repo, paths)
+    now = _blobs_now(repo, state, paths)
     stale = [s for p, s in paths.items() if now.get(p) not in (None, blobs[s])]
     gone = [s for p, s in paths.items() if now.get(p) is None]
     return sorted(stale), sorted(gone)
@@ -35,6 +37,54 @@ def source_states(repo: Repository, state: StateName, documents: Iterable[ViewDo
     few = {d.source: d for d in list(documents)[:MAX_SOURCES] if path_of_source(d.source) is not None}
     stale, gone = stale_sources(repo, state, few.values())
     return {**dict.fromkeys(few, CURRENT), **dict.fromkeys(stale, CHANGED), **dict.fromkeys(gone, GONE)}
+
+
+def lost_headings(repo: Repository, state: StateName, warn: Callable[[str], None]) -> dict[str, list[str]]:
+    """Return source -> headings of its sections that it has no more, for the documents of a state; all of a source that is gone.
+
+    A source that cannot be cut any more has none. Raises NoKnowledgeBase, UnknownRevision.
+    """
+    manifests = {m.source: m for m in open_documents(repo, state).load_all(warn)}
+    blobs = {m.source: m.blob for m in manifests.values()}
+    now = _blobs_now(repo, state, paths := {p: source for source in blobs if (p := path_of_source(source)) is not None})
+    found: dict[str, list[str]] = {}
+    for path, data in _read_now(repo, state, {p: oid for p, oid in now.items() if oid != blobs[paths[p]]}):
+        here = _headings_of(path, data, likely_limits(repo))
+        rows = manifests[paths[path]].sections
+        found[paths[path]] = [row.heading[-1] for row in rows if row.heading and row.heading[-1] not in here]
+    for path, source in paths.items():
+        if now.get(path) is None:
+            found[source] = [
+                row.heading[-1] if row.heading else "" for row in manifests[source].sections if row.role != FRONT_MATTER
+            ]
+    return {source: headings for source, headings in sorted(found.items()) if headings}
+
+
+def _blobs_now(repo: Repository, state: StateName, paths: Iterable[bytes]) -> dict[bytes, str]:
+    if state.rev:
+        return _tree_blobs(repo, state.rev, paths)
+    return _index_blobs(repo, paths) if state.cached else _disk_blobs(repo, paths)
+
+
+def _read_now(repo: Repository, state: StateName, changed: dict[bytes, str]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield (path, bytes) of files that a state has; those that cannot be read are passed over."""
+    if state.rev or state.cached:
+        for path, oid in changed.items():
+            try:
+                yield path, repo.read_blob(oid)
+            except Damaged:
+                continue
+        return
+    files = [SourceFile(path, FILE, None, tracked=False, state=UNTRACKED, changed=True) for path in changed]
+    for file, data in read_sources(repo.place, files, lambda error: None):
+        yield file.path, data
+
+
+def _headings_of(path: bytes, data: bytes, limits: list[Limits]) -> set[str]:
+    try:
+        return {heading for row in cut_source(path, data, limits[0]).rows for heading in row.heading}
+    except Unusable:
+        return set()
 
 
 def _tree_blobs(repo: Repository, rev: str, paths: Iterable[bytes]) -> dict[bytes, str]:

@@ -24,6 +24,7 @@ ARGUMENTS = {
     "index": ["--rebuild"],
     "fsck": ["--json"],
     "sync": ["--json", "-n", "."],
+    "gc": ["-n"],
     "hash-section": ["-w", "docs/guide.md"],
     "cat-section": ["-p", "KBID"],
     "ls-sections": [],
