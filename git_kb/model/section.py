@@ -228,7 +228,7 @@ def chunk_ids(hashes: Iterable[str]) -> list[str]:
 
 def is_kbid(text: str) -> bool:
     """Return whether text has the form of a whole kbid."""
-    return len(text) == KBID_LENGTH and all(c in KBID_ALPHABET for c in text)
+    return len(text) == KBID_LENGTH and not text.strip(KBID_ALPHABET)
 
 
 def is_kbid_prefix(text: str) -> bool:

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from git_kb.errors import KbError
 from git_kb.repo.discover import Place
@@ -53,10 +54,14 @@ class WorkTree:
 
 @dataclass(slots=True)
 class Named:
-    """Kbids that something names, and how many manifests were read for it."""
+    """Kbids that something names, and the manifests that do, each by its SHA-256: what is on a disk is mostly in a commit too."""
 
     kbids: set[str] = field(default_factory=set)
-    n_manifests: int = 0
+    manifests: set[bytes] = field(default_factory=set)
+
+    @property
+    def n_manifests(self) -> int:
+        return len(self.manifests)
 
 
 def named_sections(place: Place, beat: Callable[[], None] = lambda: None) -> Named:
@@ -235,7 +240,10 @@ def _of_disk(tree: WorkTree) -> Iterator[bytes]:
 
 def _take(named: Named, data: bytes) -> None:
     """Add what one manifest names."""
-    named.n_manifests += 1
+    digest = sha256(data).digest()
+    if digest in named.manifests:
+        return
+    named.manifests.add(digest)
     named.kbids.update(kbid.decode() for kbid in _KBID.findall(data))
     if b"\\" in data:
         # A kbid with escapes in it is a kbid too.

@@ -12,6 +12,7 @@ from git_kb.repo.protocol import FILE, Repository
 from git_kb.repo.worktree import DELETED, UNTRACKED, SourceFile, hash_files, list_sources, read_sources
 from git_kb.store.again import likely_limits
 from git_kb.store.cut import Limits, cut_source
+from git_kb.store.manifest import SUFFIX, read_origin
 from git_kb.store.sourcestate import CHANGED, CURRENT, GONE, MAX_SOURCES, worktree_states
 from git_kb.store.state import StateName, open_documents
 from git_kb.text.chunk import Unusable
@@ -44,19 +45,24 @@ def lost_headings(repo: Repository, state: StateName, warn: Callable[[str], None
 
     A source that cannot be cut any more has none. Raises NoKnowledgeBase, UnknownRevision.
     """
-    manifests = {m.source: m for m in open_documents(repo, state).load_all(warn)}
-    blobs = {m.source: m.blob for m in manifests.values()}
-    now = _blobs_now(repo, state, paths := {p: source for source in blobs if (p := path_of_source(source)) is not None})
+    documents = open_documents(repo, state)
+    # Most documents are as their sources are, so only the heads of their manifests are looked at.
+    origins = {name: origin for name, data in documents.read(list(documents.stamps)) if (origin := read_origin(data)) is not None}
+    unread = list(documents.load((name for name in documents.stamps if name not in origins), warn))
+    origins.update((m.docid + SUFFIX, (m.source, m.blob)) for m in unread)
+    paths = {path: name for name, (source, _) in origins.items() if (path := path_of_source(source)) is not None}
+    now = _blobs_now(repo, state, paths)
+    other = {name: path for path, name in paths.items() if now.get(path) != origins[name][1]}
+    manifests = {other[m.docid + SUFFIX]: m for m in documents.load(other, lambda message: None)}
     found: dict[str, list[str]] = {}
-    for path, data in _read_now(repo, state, {p: oid for p, oid in now.items() if oid != blobs[paths[p]]}):
+    for path, data in _read_now(repo, state, {path: oid for path in manifests if (oid := now.get(path)) is not None}):
         here = _headings_of(path, data, likely_limits(repo))
-        rows = manifests[paths[path]].sections
-        found[paths[path]] = [row.heading[-1] for row in rows if row.heading and row.heading[-1] not in here]
-    for path, source in paths.items():
+        rows = manifests[path].sections
+        found[manifests[path].source] = [row.heading[-1] for row in rows if row.heading and row.heading[-1] not in here]
+    for path, manifest in manifests.items():
         if now.get(path) is None:
-            found[source] = [
-                row.heading[-1] if row.heading else "" for row in manifests[source].sections if row.role != FRONT_MATTER
-            ]
+            rows = tuple(row for row in manifest.sections if row.role != FRONT_MATTER)
+            found[manifest.source] = [row.heading[-1] if row.heading else "" for row in rows]
     return {source: headings for source, headings in sorted(found.items()) if headings}
 
 

@@ -854,6 +854,12 @@ def test_stale_sources(tmp_path):
     done = kb.run("gc")
     assert "stale: 3 sections under headings that their source no longer has (use 'git kb ingest'):\n" in done.err
     assert "  docs/guide.md: Guide, Install the hive, Feed the colony\n" in done.err
+    # A manifest that only the whole reader understands, and one that none does.
+    text = kb.read("kb/documents/docs--guide.md.toml")
+    kb.write("kb/documents/docs--guide.md.toml", text.replace(b"format = 1\n", b"format=1\n"))
+    assert kb.json("gc")["stale_sources"] == 3
+    kb.write("kb/documents/notes.txt.toml", "nonsense")
+    assert kb.json("gc")["stale_sources"] == 3
     kb.git("rm", "-q", "--cached", "docs/guide.md")
     assert kb.json("gc")["stale_sources"] == 3
     assert len(sections(kb)) == 6
@@ -904,5 +910,7 @@ def test_named_sections_reads_each_manifest_once(kb):
         committed(kb, "d", n)
     committed(kb, "e", 3)
     named = named_sections(kb.place())
-    # Four in history, two on disk.
-    assert (named.n_manifests, named.kbids) == (6, {KBIDS[n] for n in range(4)})
+    # What is on disk is in the history.
+    assert (named.n_manifests, named.kbids) == (4, {KBIDS[n] for n in range(4)})
+    name(kb, "e", 4)
+    assert named_sections(kb.place()).n_manifests == 5
