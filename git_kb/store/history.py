@@ -56,8 +56,8 @@ def _pool(repo: Repository, source: str | None, kbids: Iterable[str]) -> Iterato
     if pool_commit(repo) is None:
         return
     paths = [f"{kbid[:2]}/{kbid[2:]}" for kbid in kbids][:MAX_PATHS]
-    brought = {o.oid for o in _log(repo, ["--no-merges", POOL_REF, "--", *paths], "pool")} if paths else set()
-    for operation in _log(repo, ["--no-merges", POOL_REF], "pool"):
+    brought = {o.oid for o in _log(repo, ["--no-merges", "--full-history", POOL_REF, "--", *paths], "pool")} if paths else set()
+    for operation in _log(repo, ["--no-merges", "--full-history", POOL_REF], "pool"):
         if source is None or source in operation.sources or operation.oid in brought:
             yield operation
 
@@ -92,7 +92,18 @@ def pool_dates(place: Place, kbids: list[str]) -> dict[str, str]:
     paths = {f"{kbid[:2]}/{kbid[2:]}": kbid for kbid in kbids}
     status, out = git_at(
         place,
-        ["log", "-z", "--format=%x01%cI", "--name-only", "--diff-filter=A", "--no-merges", POOL_REF, "--", *paths],
+        [
+            "log",
+            "-z",
+            "--format=%x01%cI",
+            "--name-only",
+            "--diff-filter=A",
+            "--no-merges",
+            "--full-history",
+            POOL_REF,
+            "--",
+            *paths,
+        ],
         ok=(0, 128),
         env={"GIT_LITERAL_PATHSPECS": "1"},
     )

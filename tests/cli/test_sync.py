@@ -5,6 +5,7 @@ import os
 import random
 import stat
 import subprocess
+from datetime import datetime
 
 import pytest
 from hypothesis import settings
@@ -13,6 +14,7 @@ from kb import Kb, assert_message, command, git, in_process, needs_obedience, pr
 from git_kb.model.section import encode_section, make_section, section_id
 from git_kb.repo import remotes
 from git_kb.store import sync as sync_module
+from git_kb.store.history import pool_dates
 
 REF = "refs/kb/sections"
 TRACKING = "refs/kb/remotes/origin/sections"
@@ -120,6 +122,21 @@ def test_a_real_knowledge_base(tmp_path, remote, a, b):
 
 def kbid_of(kb, docid):
     return kb.ok("ls-sections", "--format", "{kbid} {docid}").splitlines()[-1].split()[0]
+
+
+def test_dates_of_what_both_brought(a, b, monkeypatch):
+    """A section that two clones stored came in when the first did, whichever parent of the union that is."""
+    for n in range(4):
+        text = f"Both {n}."
+        for clone, when in ((a, 1_700_001_000 + n), (b, 1_700_002_000 - 2000 * (n % 2))):
+            monkeypatch.setenv("GIT_COMMITTER_DATE", f"{when} +0000")
+            clone.add(text, f"Only {clone.top} {n}.")
+        for clone in (a, b, a):
+            clone.sync()
+        first = min(1_700_001_000 + n, 1_700_002_000 - 2000 * (n % 2))
+        for clone in (a, b):
+            dates = pool_dates(clone.place(), [kbid(text)])
+            assert {k: datetime.fromisoformat(d).timestamp() for k, d in dates.items()} == {kbid(text): first}
 
 
 def test_only_one_way(a, b, remote):
