@@ -25,6 +25,7 @@ PORCELAIN = {
     "recall": "recall",
     "status": "status",
     "log": "log",
+    "diff": "diff",
     "index": "index",
     "fsck": "fsck",
     "sync": "sync",

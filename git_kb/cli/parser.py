@@ -36,6 +36,7 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None) -> argparse.Namespace:  # type: ignore[override]
         """Parse a command line. Raises BadArguments, HelpAsked."""
+        args = _with_stuck_colour(list(args)) if args is not None else None
         try:
             parsed, rest = self.parse_known_args(args, namespace)
         except BadArguments:
@@ -99,6 +100,25 @@ def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--at", metavar="REV", help="read it as it stood at a commit, tag, branch or tree")
     group.add_argument("--cached", action="store_true", help="read the staged state")
+
+
+def add_colour_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add --color and --no-color. What they give goes through `Env.colour`."""
+    parser.add_argument(
+        "--color",
+        nargs="?",
+        const="always",
+        choices=("always", "never", "auto"),
+        metavar="WHEN",
+        help="always (also without WHEN), never or auto",
+    )
+    parser.add_argument("--no-color", dest="color", action="store_const", const="never", help="the same as --color=never")
+
+
+def _with_stuck_colour(arguments: list[str]) -> list[str]:
+    """Return a command line on which `--color` does not take the next word for its value, as in git."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [f"{a}=always" if a == "--color" else a for a in arguments[:end]] + arguments[end:]
 
 
 def add_jobs_argument(parser: argparse.ArgumentParser) -> None:

@@ -30,7 +30,7 @@ SUMMARY = "rank the sections that match"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from git_kb.cli.parser import add_view_arguments, number
+    from git_kb.cli.parser import add_colour_arguments, add_view_arguments, number
 
     add_view_arguments(parser)
     parser.add_argument(
@@ -59,15 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--explain", action="store_true", help="show what each score is made of, to the term and field")
     parser.add_argument("--json", action="store_true", help="one JSON document (docs/search-json.md)")
-    parser.add_argument(
-        "--color",
-        nargs="?",
-        const="always",
-        choices=("always", "never", "auto"),
-        metavar="WHEN",
-        help="always (also without WHEN), never or auto",
-    )
-    parser.add_argument("--no-color", dest="color", action="store_const", const="never", help="the same as --color=never")
+    add_colour_arguments(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="no notes on standard error")
     parser.add_argument("word", nargs="*", help="the query; without one, what the options choose is listed")
 

@@ -38,11 +38,14 @@ def quote_path(path: bytes, quote_all: bool = True) -> str:
             return text
     short = {0x07: "a", 0x08: "b", 0x09: "t", 0x0A: "n", 0x0B: "v", 0x0C: "f", 0x0D: "r", 0x22: '"', 0x5C: "\\"}
     out = []
-    for byte in path:
-        if byte in short:
-            out.append("\\" + short[byte])
-        elif 0x20 <= byte < 0x7F:
-            out.append(chr(byte))
+    # Without `quote_all`, letters beyond ASCII stay what they are, in quotes too.
+    for char in path.decode("utf-8", "surrogateescape") if not quote_all else map(chr, path):
+        if ord(char) in short:
+            out.append("\\" + short[ord(char)])
+        elif 0x20 <= ord(char) < 0x7F or (not quote_all and (char.isprintable() or char in "\u200c\u200d")):
+            out.append(char)
+        elif quote_all:
+            out.append(f"\\{ord(char):03o}")
         else:
-            out.append(f"\\{byte:03o}")
+            out += [f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape")]
     return '"' + "".join(out) + '"'

@@ -51,3 +51,8 @@ def test_paths_are_quoted_as_git_quotes_them(tmp_path):
             pass
     done = subprocess.run(["git", "ls-files", "--others"], cwd=tmp_path, capture_output=True, check=True)
     assert sorted(done.stdout.decode().splitlines()) == sorted(quote_path(n) for n in names)
+
+
+def test_letters_stay_in_a_quoted_path_where_git_would_leave_them():
+    assert quote_path('wä"x\x01\u202e'.encode() + b"\xff", quote_all=False) == '"wä\\"x\\001\\342\\200\\256\\377"'
+    assert quote_path('wä"x'.encode()) == '"w\\303\\244\\"x"'
