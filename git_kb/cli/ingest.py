@@ -6,7 +6,12 @@ what kb.config.json includes and git does not ignore; a file named here is taken
 and stays up to date with its directory from then on. The language of a document is what its front matter calls
 lang, else what its text shows, else language.default of kb.config.json; words are stemmed by it.
 A symbolic link in a directory is not followed. One that is named here stands for what it points to, which is
-ingested under its own name if it is in this repository. Nothing is staged or committed.
+ingested under its own name if it is in this repository. Nothing is staged or committed without --commit.
+With --commit, exactly the manifests of the sources named here that HEAD has otherwise are committed (the first time,
+also kb/catalog.toml and kb/AGENTS.md), never the sources. 'git commit' makes the commit from an index of our own: hooks
+run, it is signed where commit.gpgsign says so, and what else is staged stays staged. It is refused during a merge,
+cherry-pick or revert. When git does not commit, the manifests stay written, nothing is staged, and the same command
+tries again.
 Sections that came in are compared with all others: pairs whose terms have a Jaccard similarity of 0.85 or more
 are told, which changes nothing else. In JSON they are "near_duplicates", at most 1000 of "near_duplicates_total"
 pairs and at most 10 of one group with the same terms; null when they were not looked for: without an index, or when more
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from git_kb.cli.progress import Progress
+    from git_kb.errors import KbError
     from git_kb.index.segments import Segments
     from git_kb.index.view import View
     from git_kb.ingest.ingest import Summary
@@ -51,6 +57,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tier", choices=["S", "A", "B"], help="set the tier of each document")
     parser.add_argument("--title", type=_title, help="title of the document (one source only)")
+    parser.add_argument("--commit", action="store_true", help="commit the manifests of these sources, and nothing else")
+    parser.add_argument(
+        "-m", "--message", action="append", metavar="MSG", help="message of the commit (repeated: one paragraph each)"
+    )
     parser.add_argument("--no-index", action="store_true", help="leave indexing to the next search")
     parser.add_argument(
         "--near-duplicates",
@@ -87,8 +97,14 @@ def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.ingest.select import select_sources
     from git_kb.store.state import check_root, worktree_config
 
+    if args.message is not None and not args.commit:
+        raise BadArguments("-m is for --commit")
     env.quiet = args.quiet or args.json
     check_root(env.place)
+    if args.commit:
+        from git_kb.repo.commit import check_can_commit
+
+        check_can_commit(env.place)
     config = worktree_config(env.place)
     options = Options(
         jobs=worker_count(args.jobs),
@@ -116,13 +132,49 @@ def run(args: argparse.Namespace, env: Env) -> int:
     if not args.json:
         _report(summary, args, env)
     near = None if args.dry_run or args.no_index else _index(summary, args, env, progress)
+    if not args.json and near is not None and near.total:
+        _report_near(near, args, env)
+    commit, error = (None, None) if args.dry_run or not args.commit else _commit(summary, args, env)
     if args.json:
         from git_kb.output.jsontext import json_text
 
-        env.out.write(json_text(_data(summary, near)) + "\n")
-    elif near is not None and near.total:
-        _report_near(near, args, env)
+        # Without --commit there is nothing to say of a commit.
+        env.out.write(json_text({**_data(summary, near), **({"commit": commit} if args.commit else {})}) + "\n")
+    if error is not None:
+        raise error
     return 0
+
+
+def _commit(summary: Summary, args: argparse.Namespace, env: Env) -> tuple[str | None, KbError | None]:
+    """Commit the manifests. Returns the commit's id, None when there was nothing to commit, and why git did not commit."""
+    from git_kb.errors import KbError
+    from git_kb.ingest.commit import commit_manifests
+    from git_kb.ingest.select import resolve_path
+    from git_kb.output.terminal import visible
+    from git_kb.repo.commit import NotCommitted
+    from git_kb.store.root import CONFIG
+
+    scopes = [resolve_path(env.place, path)[0] for path in args.path]
+    message = "\n\n".join(args.message) + "\n" if args.message is not None else None
+    try:
+        # Those that are gone may be what is at no path any more.
+        done = commit_manifests(env.repo, scopes, summary.pruned, message, env.warn)
+    except NotCommitted as e:
+        env.err.write(visible(os.fsdecode(e.stderr)))
+        return None, e
+    except KbError as e:
+        return None, e
+    if done is None:
+        env.note("nothing to commit: HEAD has the manifests of these sources as they are")
+        return None, None
+    made, sources = done
+    env.err.write(visible(os.fsdecode(made.stderr)))
+    n_files, n = made.n_files, len(sources)
+    env.note(f"committed {n_files} file{'s' * (n_files != 1)} of {n} source{'s' * (n != 1)}: {made.oid[:10]}")
+    tree = env.repo.tree_of(made.oid)
+    if left := [name for name in (CONFIG, ".gitattributes") if env.repo.entry_at(tree, name.encode()) is None]:
+        env.note(f"not in it: {' and '.join(left)}; to share how this knowledge base is set up, commit that, too")
+    return made.oid, None
 
 
 def _index(summary: Summary, args: argparse.Namespace, env: Env, progress: Progress) -> NearReport | None:

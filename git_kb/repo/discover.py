@@ -127,6 +127,17 @@ class Place:
             env["GIT_WORK_TREE"] = self.work_tree
         return {**env, **extra} if extra else env
 
+    def callers_env(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return the environment as it was given to us, for git commands that run hooks: those get no variable of ours.
+
+        What names a place counts from the top of the work tree then.
+        """
+        env = dict(os.environ if self.env is None else self.env)
+        for name, value in (("GIT_DIR", self.git_dir), ("GIT_WORK_TREE", self.work_tree or "")):
+            if name in env:
+                env[name] = value
+        return {**env, **extra} if extra else env
+
     def plain(self) -> Place:
         """Return a copy that can be sent to another process."""
         env = dict(os.environ if self.env is None else self.env)

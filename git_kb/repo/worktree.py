@@ -94,11 +94,14 @@ def list_sources(place: Place, pathspecs: Sequence[bytes] = ()) -> Iterator[Sour
             yield found[path]
 
 
-def hash_files(place: Place, paths: Iterable[bytes], refused: dict[bytes, str] | None = None) -> dict[bytes, str]:
+def hash_files(
+    place: Place, paths: Iterable[bytes], refused: dict[bytes, str] | None = None, store: bool = False
+) -> dict[bytes, str]:
     """Return the blob id that `git add` would give each file: of its clean form, after filters and line end conversion.
 
     Symbolic links give the id of their text. Paths that are no files, cannot be read, or lie beyond a symbolic link are left out.
     `refused` takes path -> git's reason for files that are there, but that git cannot read or clean (a required filter that fails).
+    With `store`, the blobs of regular files are written.
     """
     _need_work_tree(place)
     ids: dict[bytes, str] = {}
@@ -108,7 +111,7 @@ def hash_files(place: Place, paths: Iterable[bytes], refused: dict[bytes, str] |
             regular.append(path)
         elif stat.S_ISLNK(mode):
             ids[path] = _blob_id(os.readlink(_on_disk(place, path)), place)
-    ids.update(_hash_objects(place, regular, [], refused=refused))
+    ids.update(_hash_objects(place, regular, ["-w"] if store else [], refused=refused))
     return ids
 
 

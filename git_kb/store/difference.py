@@ -97,7 +97,7 @@ def difference(
     in one of the two is left out of both. Raises NoKnowledgeBase when there is none in either, UnknownRevision.
     """
     missing: list[tuple[StateName, NoKnowledgeBase]] = []
-    sides = [_documents(repo, state, missing) for state in (old, new)]
+    sides = [documents_or_none(repo, state, missing) for state in (old, new)]
     if len(missing) == len(sides):
         raise missing[-1][1]
     for state, _ in missing:
@@ -131,7 +131,8 @@ def changed_manifests(repo: Repository, old: StateName, new: StateName, before: 
     return sorted(names)
 
 
-def _documents(repo: Repository, state: StateName, missing: list[tuple[StateName, NoKnowledgeBase]]) -> Documents:
+def documents_or_none(repo: Repository, state: StateName, missing: list[tuple[StateName, NoKnowledgeBase]]) -> Documents:
+    """Return the documents of a state; none before the first commit, and, noted in `missing`, where there is no knowledge base."""
     empty = Documents({}, b"", lambda names: iter(()), stored=True)
     if state.rev == "HEAD" and repo.read_ref("HEAD") is None:
         return empty
