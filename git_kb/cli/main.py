@@ -26,6 +26,7 @@ PORCELAIN = {
     "status": "status",
     "log": "log",
     "diff": "diff",
+    "blame": "blame",
     "index": "index",
     "fsck": "fsck",
     "sync": "sync",
