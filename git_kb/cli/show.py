@@ -4,6 +4,10 @@ Takes a kbid (4 or more characters), a docid, a source path, a citation <docid>#
 a heading <path>#<heading>, as links name it. A document is shown with its sections. Of several ids, those that are
 known are shown in the order given; the others are named on standard error, and the exit status is 1 (128 when one
 is ambiguous or damaged). With --json, several ids give a list.
+With --history, what stood in the place of a section before and after is listed, newest first: its supersession chain,
+with commit, author and date, through all names that its document had. A kbid of old is found by git's history, too.
+Signatures are checked with --show-signature, or where log.showSignature says so, and told as %G? of git log. Commits are
+read up to --at, else HEAD; what the work tree has besides is told as not committed. docs/history.md describes --json.
 """
 
 from __future__ import annotations
@@ -28,6 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     add_view_arguments(parser)
     parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("--history", action="store_true", help="list what stood in the place of a section, newest first")
+    parser.add_argument(
+        "--show-signature",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="with --history: check the commits' signatures",
+    )
     parser.add_argument("id", nargs="+", help="kbid, docid, source path, citation, <path>:<line> or <path>#<heading>")
 
 
@@ -37,6 +48,14 @@ def run(args: argparse.Namespace, env: Env) -> int:
 
     env.quiet = args.json
     state = default_state(env.place, args.at, args.cached)
+    if args.history:
+        from git_kb.cli.section_history import show_history
+
+        return show_history(args.id, state, env, args.json, args.show_signature)
+    if args.show_signature is not None:
+        from git_kb.cli.parser import BadArguments
+
+        raise BadArguments("--show-signature is for --history")
     shown, errors = with_fresh_view(env.repo, state, env.hooks("show"), lambda view, _: _look_up(view, state, args.id, env))
     if args.json and (shown or len(args.id) > 1):
         from git_kb.output.jsontext import json_text
