@@ -11,7 +11,7 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("git-kb needs Python 3.11 or later, this is %d.%d; try: make PYTHON=python3.11" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: setup.cfg pyproject.toml $(wildcard bin/*) $(shell find git_kb -name '*.py') | $(BIN)/python
+$(VENV)/.installed: setup.cfg setup.py pyproject.toml $(wildcard bin/*) $(shell find git_kb -name '*.py') | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary '.[code]'
 	touch $@
 
