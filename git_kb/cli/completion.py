@@ -31,6 +31,7 @@ POSITIONAL = {
     "hash-section": "files",
     "chunk": "files",
     "tokens": "files",
+    "textconv": "files",
 }
 # By the name that the help gives a value.
 VALUES = {"REV": "revs", "FILE": "files", "DIR": "files", "PATH": "files"}

@@ -42,6 +42,7 @@ PLUMBING = {
     "chunk": "chunk",
     "tokens": "tokens",
     "merge-driver": "merge_driver",
+    "textconv": "textconv",
 }
 COMMANDS = {**PORCELAIN, **PLUMBING}
 
