@@ -14,6 +14,7 @@ from git_kb.index.segment import Segment
 from git_kb.index.segments import DIRECTORY, read_current
 from git_kb.index.signatures import Signatures, signature_path
 from git_kb.index.view import VIEWS, View, is_view_name
+from git_kb.model.document import Manifest
 from git_kb.model.section import DamagedSection, decode_section
 from git_kb.model.source import source_keys
 from git_kb.repo.protocol import Repository
@@ -98,18 +99,23 @@ def _check_documents(repo: Repository, state: StateName, pool: Pool, counts: Cou
         except (DamagedManifest, KbError) as e:
             yield Finding("damaged_manifest", name, str(e))
             continue
-        missing = [row.kbid for row in manifest.sections if row.kbid not in pool]
-        if missing:
-            detail = f"{len(missing)} of {len(manifest.sections)} sections are not in the pool, first {missing[0]}"
-            yield Finding("orphan_document", manifest.docid, detail)
-        if len(manifest.blob) == repo.place.oid_hex_length and repo.has_object(manifest.blob):
-            size = len(repo.read_blob(manifest.blob))
-            tiled = sum(row.n_bytes for row in manifest.sections)
-            if size != tiled:
-                yield Finding("wrong_tiling", manifest.docid, f"its sections cover {tiled} bytes of a source of {size}")
-        keys = source_keys(manifest.source, [row.heading for row in manifest.sections])
-        if keys != [row.source_key for row in manifest.sections]:
-            yield Finding("wrong_key", manifest.docid, "a source_key does not follow from source and headings")
+        yield from check_manifest(repo, pool, manifest)
+
+
+def check_manifest(repo: Repository, pool: Pool, manifest: Manifest) -> Iterator[Finding]:
+    """Yield what is wrong with one manifest that can be read."""
+    missing = [row.kbid for row in manifest.sections if row.kbid not in pool]
+    if missing:
+        detail = f"{len(missing)} of {len(manifest.sections)} sections are not in the pool, first {missing[0]}"
+        yield Finding("orphan_document", manifest.docid, detail)
+    if len(manifest.blob) == repo.place.oid_hex_length and repo.has_object(manifest.blob):
+        size = len(repo.read_blob(manifest.blob))
+        tiled = sum(row.n_bytes for row in manifest.sections)
+        if size != tiled:
+            yield Finding("wrong_tiling", manifest.docid, f"its sections cover {tiled} bytes of a source of {size}")
+    keys = source_keys(manifest.source, [row.heading for row in manifest.sections])
+    if keys != [row.source_key for row in manifest.sections]:
+        yield Finding("wrong_key", manifest.docid, "a source_key does not follow from source and headings")
 
 
 def _check_segments(kb_dir: str, counts: Counts) -> Iterator[Finding]:
