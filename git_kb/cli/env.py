@@ -153,6 +153,10 @@ class Env:
             self._place = discover_plain(self.cwd, self.environ) or discover(self.cwd, self.environ)
         return self._place
 
+    def use(self, place: Place) -> None:
+        """Take a repository that is known already for the one around the current directory."""
+        self._place = place
+
     @property
     def repo(self) -> Repository:
         """Its objects and refs. Costs an import of a git library."""

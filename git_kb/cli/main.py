@@ -31,6 +31,7 @@ PORCELAIN = {
     "fsck": "fsck",
     "sync": "sync",
     "gc": "gc",
+    "hooks": "hooks",
 }
 PLUMBING = {
     "hash-section": "hash_section",
@@ -134,6 +135,12 @@ def _run(arguments: list[str], env: Env) -> int:
         plain = run_plain(rest[1:], env)
         if plain is not None:
             return plain
+    if verb == "hooks":
+        from git_kb.cli.quickhook import quick_hook
+
+        quick = quick_hook(rest[1:], env)
+        if quick is not None:
+            return quick
     from git_kb.cli.parser import BadArguments, HelpAsked
 
     module = command_module(verb)

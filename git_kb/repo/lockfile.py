@@ -261,6 +261,16 @@ def is_leftover(name: str) -> bool:
     return bool(stem) and len(token) == 12 and all(c in "0123456789abcdef" for c in token)
 
 
+@contextmanager
+def file_lock(path: str) -> Iterator[bool]:
+    """Hold a file as a lock that the kernel frees when we die; False when another process has it. Never waits. Raises OSError."""
+    fd = _open_guard(path)
+    try:
+        yield _lock_file(fd, wait=False)
+    finally:
+        os.close(fd)
+
+
 def sync_directory(path: str) -> None:
     """Make the names in a directory durable, where the system can (not on Windows)."""
     if os.name == "nt":

@@ -45,6 +45,41 @@ def run_git(
     return _run_spawned(argv, stdin, environment)
 
 
+def detach() -> bool:
+    """Return True in a process of its own, False in the caller; False alone where the system cannot do it.
+
+    The new one has its own session, nothing but /dev/null for standard streams, no other open file, and "/" for a directory. It is
+    nobody's child, so it leaves no zombie to a caller that lives on. It has to end by `os._exit`.
+    """
+    if not hasattr(os, "fork"):
+        return False
+    pid = os.fork()
+    if pid:
+        os.waitpid(pid, 0)
+        return False
+    try:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        os.chdir("/")
+        # What is open here may be a pipe that somebody reads to its end.
+        os.closerange(0, _open_limit())
+        os.open(os.devnull, os.O_RDWR)
+        os.dup2(0, 1)
+        os.dup2(0, 2)
+    except BaseException:
+        os._exit(1)
+    return True
+
+
+def _open_limit() -> int:
+    """Return a number above that of each open file."""
+    try:
+        return max(map(int, os.listdir("/dev/fd"))) + 1
+    except (OSError, ValueError):
+        return 4096
+
+
 def _run_spawned(argv: list[str], stdin: bytes, env: Mapping[str, str]) -> tuple[int, bytes, bytes]:
     fds: list[int] = []
     try:

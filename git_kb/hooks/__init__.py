@@ -1,0 +1,1 @@
+"""Git hooks: installed without harm, and what each does."""
