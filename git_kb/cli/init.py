@@ -3,6 +3,8 @@
 Writes kb.config.json, kb/catalog.toml, kb/AGENTS.md and a marked block in .gitattributes into the work
 tree, and the merge drivers that the block names into this clone's own configuration (.git/config). What is
 there already is left as it is, so that running it again is harmless. Nothing is staged or committed.
+With --ci, also a job that checks the knowledge base on a CI server; where its file is there already, the
+job is printed instead, and the exit status is 1.
 
 Files are shared by git, configuration is not: run it in each clone. Without it git merges manifests and pages as text.
 """
@@ -20,6 +22,11 @@ SUMMARY = "make a knowledge base in this repository"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="name of the knowledge base (default: that of the directory)")
     parser.add_argument("--check", action="store_true", help="write nothing; say what is missing, and end with 1 if anything is")
+    parser.add_argument(
+        "--ci",
+        choices=["github", "gitlab"],
+        help="also write a job that checks the knowledge base (docs/ci.md); no file is overwritten",
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
 
 
@@ -35,7 +42,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     where = os.path.join(env.place.work_tree or "", "kb")
     if not written:
         env.note(f"knowledge base in {where} is complete already; {'set its merge drivers' if installed else 'nothing to do'}")
-        return 0
+        return _write_job(args.ci, env)
     env.note(
         f"knowledge base in {where}: wrote {', '.join(written)}" + ("; set the merge drivers of this clone" if installed else "")
     )
@@ -44,6 +51,22 @@ def run(args: argparse.Namespace, env: Env) -> int:
     if is_left_out(env.place):
         env.warn("kb/ is outside of this sparse checkout, so 'git add' refuses it; 'git sparse-checkout add kb' brings it in")
     env.note("next: git kb ingest <path>...; then git add kb kb.config.json .gitattributes && git commit")
+    return _write_job(args.ci, env)
+
+
+def _write_job(server: str | None, env: Env) -> int:
+    """Write the job for a CI server, if one is asked for. One that is in the way stays, and ours is printed."""
+    from git_kb.store.ci import ForeignJob, write_job
+
+    if server is None:
+        return 0
+    try:
+        written = write_job(env.place, server)
+    except ForeignJob as e:
+        env.report(e)
+        env.out.write(e.text)
+        return 1
+    env.note(f"the job for {server}: wrote {written}" if written else f"the job for {server} is there already")
     return 0
 
 

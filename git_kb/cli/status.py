@@ -22,6 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from git_kb.cli.parser import add_view_arguments
 
     add_view_arguments(parser)
+    parser.add_argument(
+        "--exit-code", action="store_true", help="exit with 1 when a document is not as its source is, or cannot be read"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON document")
 
 
@@ -58,11 +61,12 @@ def run(args: argparse.Namespace, env: Env) -> int:
         "damaged_segments": [name for name, _ in segments.damaged],
         "unconfigured_drivers": drivers,
     }
+    code = 1 if args.exit_code and (stale or gone or env.n_warnings) else 0
     if args.json:
         from git_kb.output.jsontext import json_text
 
         env.out.write(json_text(data, indent=1) + "\n")
-        return 0
+        return code
     from git_kb.output.terminal import visible, visible_line
 
     n_segments = len(segments.segments)
@@ -89,7 +93,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     if not stale and not gone and not env.n_warnings:
         lines.append("  every document is as its source is")
     env.out.write(visible("\n".join(lines)) + "\n")
-    return 0
+    return code
 
 
 def _remote(env: Env) -> dict[str, object] | None:
