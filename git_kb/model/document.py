@@ -16,6 +16,11 @@ CONFLICTS = ("changed", "deleted")
 ENGLISH = "en"
 MAX_DOCID_BYTES = 150
 RESERVED_FIRST = ("url", "stdin", "generated")
+# What came from standard input. Their docids leave RAW out: "stdin--note.md".
+RAW = "kb/raw/"
+STDIN = "kb/raw/stdin/"
+# Documents made of given sections: section files (docs/format-manifest.md).
+SECTION_FILES = "kb/raw/stdin/sections/"
 _PLAIN_ASCII = re.compile(r"[A-Za-z0-9._+/-]+")
 WINDOWS_NAMES = frozenset(["con", "prn", "aux", "nul", *(f"com{i}" for i in range(1, 10)), *(f"lpt{i}" for i in range(1, 10))])
 
@@ -88,10 +93,13 @@ def docid_of_path(path: bytes) -> str:
     except UnicodeDecodeError:
         text = path.decode("utf-8", "replace")
         exact = False
+    of_stdin = text.startswith(STDIN)
+    if of_stdin:
+        text = text.removeprefix(RAW)
     parts = text.split("/")
     # Nearly all paths are plain ASCII; looking at each character is thirty times as slow.
     plain = _PLAIN_ASCII.fullmatch(text) is not None
-    exact = exact and parts[0] not in RESERVED_FIRST and not any(map(_ambiguous, parts))
+    exact = exact and (of_stdin or parts[0] not in RESERVED_FIRST) and not any(map(_ambiguous, parts))
     if plain:
         slug = "--".join(parts)
     else:
@@ -108,6 +116,11 @@ def docid_of_path(path: bytes) -> str:
 
 def _plain(char: str) -> bool:
     return char in "._-+" or category(char)[0] in "LNM"
+
+
+def is_section_file(path: str) -> bool:
+    """Return whether the file at a repository path is a section file, by its name alone."""
+    return path.startswith(SECTION_FILES) and path.endswith(".md")
 
 
 def _ambiguous(part: str) -> bool:

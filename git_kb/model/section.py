@@ -192,7 +192,11 @@ def _why_not_canonical(section: Section) -> str:
 def cut_section(source: bytes, start: int, end: int, mime: str, kbid: str) -> Section | None:
     """Return the section that stands at a byte range of its source, None when what stands there has another kbid."""
     try:
-        section = make_section(mime, source[start:end])
+        content: bytes | str = source[start:end]
+        if mime.startswith("image/"):
+            # In a source, blanks around it belong to the range, not to the image.
+            content = canonical_text(source[start:end].decode("utf-8", "replace"))
+        section = make_section(mime, content)
     except (EmptyContent, NotText, BadMime):
         return None
     return section if section_id(encode_section(section)) == kbid else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from git_kb.errors import KbError
 from git_kb.model.chunk import Chunk, ChunkedSource
+from git_kb.model.document import is_section_file
 from git_kb.text.decode import Decoded, UndecodableText, decode_source, is_binary
 from git_kb.text.mime import describe_type, guess_type, is_code, is_convertible, is_lfs_pointer, is_text
 from git_kb.text.plain import Cut, Limits, is_blank
@@ -69,6 +70,9 @@ def _language(type: str, text: str, cut: Cut, detect: bool) -> str:
     if told or not detect:
         return told
     start = cut.pieces[0].end if cut.pieces and cut.pieces[0].role else 0
+    if any(p.type and not p.role for p in cut.pieces):
+        # Sections of other types (code, images) say nothing of it.
+        return document_language(type, "".join(text[p.start : p.end] for p in cut.pieces if not (p.type or p.role)))
     return document_language(type, text[start:])
 
 
@@ -109,6 +113,10 @@ def _nearly_text(decoded: Decoded) -> bool:
 
 
 def _cutter(path: str, type: str, text: str, limits: Limits) -> Cut:
+    if is_section_file(path):
+        from git_kb.text.sectionfile import cut_section_file
+
+        return cut_section_file(text)
     if type == "text/markdown":
         from git_kb.text.markdown import cut_markdown
 

@@ -201,6 +201,12 @@ def guess_type(path: str, data: bytes) -> str:
     return _type_of_magic(data, by_name) or by_name or _type_of_shebang(data) or _text_or_binary(data)
 
 
+def ending_of(type: str) -> str:
+    """Return an ending of file names of this type, with its dot; "" when there is none."""
+    endings = _BY_ENDING.get(type, "").split()
+    return f".{endings[0]}" if endings else ""
+
+
 def is_text(type: str) -> bool:
     """Return whether sources of this type are text that can be cut as it is."""
     if type in _CONVERTIBLE:

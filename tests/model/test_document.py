@@ -5,12 +5,14 @@ from git_kb.model.document import MAX_DOCID_BYTES, docid_of_path
 from git_kb.model.source import source_keys
 
 name = st.text(alphabet=st.sampled_from("aAb-_.~ é日\u0301:c+"), min_size=1, max_size=6).filter(lambda n: n not in (".", ".."))
-path = st.lists(name, min_size=1, max_size=4).map("/".join)
+below = st.sampled_from(["", "", "stdin/", "kb/raw/", "kb/raw/stdin/", "raw/stdin/"])
+path = st.builds(str.__add__, below, st.lists(name, min_size=1, max_size=4).map("/".join))
 
 
 def test_plain_paths_read_well():
     assert docid_of_path(b"docs/README.md") == "docs--README.md"
     assert docid_of_path(b"a.md") == "a.md"
+    assert docid_of_path(b"kb/raw/stdin/wax.md") == "stdin--wax.md"
     assert docid_of_path("日本語/ノート.md".encode()) == "日本語--ノート.md"
 
 
@@ -32,6 +34,11 @@ def test_the_classic_clashes_are_told_apart():
         b"A b",
         b"a-b",
         b"url/x",
+        b"kb/raw/stdin/a.md",
+        b"stdin/a.md",
+        b"stdin--a.md",
+        b"kb/raw/stdin",
+        b"stdin",
         b"x" * 300,
         b"x" * 301,
     ]

@@ -165,3 +165,11 @@ def test_a_section_cut_from_its_source_is_the_one_of_its_name(before, text, afte
 def test_the_kbid_of_an_entry_is_that_of_its_section():
     kbid = section_id(b"some bytes")
     assert kbid_of_entry(kbid_bytes(kbid) + b"8 bytes.") == kbid
+
+
+def test_an_image_stands_in_a_source_without_the_blanks_around_it():
+    source = b"one\n\n\x1e\n\naGl2ZQ==\n\n"
+    kbid = section_id(encode_section(make_section("image/png", b"aGl2ZQ==")))
+    assert cut_section(source, 5, len(source), "image/png", kbid) == make_section("image/png", b"aGl2ZQ==")
+    assert cut_section(source, 0, len(source), "image/png", kbid) is None
+    assert cut_section(b"\xff", 0, 1, "image/png", kbid) is None
