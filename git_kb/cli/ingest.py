@@ -12,6 +12,8 @@ also kb/catalog.toml and kb/AGENTS.md), never the sources. 'git commit' makes th
 run, it is signed where commit.gpgsign says so, and what else is staged stays staged. It is refused during a merge,
 cherry-pick or revert. When git does not commit, the manifests stay written, nothing is staged, and the same command
 tries again.
+'-' is standard input: its bytes become a file below kb/raw/stdin/, named by the title (--title, or what the text gives) and a hash
+of the bytes, so that the same text is the same document; --type says what it is (default: text/markdown).
 Sections that came in are compared with all others: pairs whose terms have a Jaccard similarity of 0.85 or more
 are told, which changes nothing else. In JSON they are "near_duplicates", at most 1000 of "near_duplicates_total"
 pairs and at most 10 of one group with the same terms; null when they were not looked for: without an index, or when more
@@ -45,7 +47,9 @@ SUMMARY = "bring files and directories into the knowledge base"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from git_kb.cli.parser import add_jobs_argument
 
-    parser.add_argument("path", nargs="*", default=["."], help="files and directories (default: from here on down)")
+    parser.add_argument(
+        "path", nargs="*", default=["."], help="files and directories (default: from here on down); '-' is standard input"
+    )
     parser.add_argument("-n", "--dry-run", action="store_true", help="say what would be done, write nothing")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary, only warnings")
     parser.add_argument("-v", "--verbose", action="store_true", help="name every source that was added, changed or skipped")
@@ -61,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-m", "--message", action="append", metavar="MSG", help="message of the commit (repeated: one paragraph each)"
     )
+    parser.add_argument("--type", metavar="MIME", help="MIME type of standard input (default: text/markdown)")
     parser.add_argument("--no-index", action="store_true", help="leave indexing to the next search")
     parser.add_argument(
         "--near-duplicates",
@@ -94,7 +99,7 @@ def run(args: argparse.Namespace, env: Env) -> int:
     from git_kb.cli.parser import BadArguments
     from git_kb.cli.progress import Progress
     from git_kb.ingest.ingest import Options, ingest
-    from git_kb.ingest.select import select_sources
+    from git_kb.ingest.select import resolve_path, select_sources
     from git_kb.store.state import check_root, worktree_config
 
     if args.message is not None and not args.commit:
@@ -116,12 +121,34 @@ def run(args: argparse.Namespace, env: Env) -> int:
         title=args.title or "",
     )
     progress = Progress(env, args.progress)
+    given = None
+    if "-" in args.path:
+        from git_kb.ingest.given import given_source
+
+        if args.path.count("-") > 1:
+            raise BadArguments("standard input can be read once")
+        given = given_source(env.stdin.read(), args.type or "text/markdown", options.title, config)
+    elif args.type is not None:
+        raise BadArguments("--type is for standard input: name it with '-'")
+    paths = [path for path in args.path if path != "-"]
+    if given is not None and options.title and paths:
+        raise BadArguments("--title is for one source, here are standard input and others")
 
     def work(beat: Callable[[], None]) -> Summary:
-        selection = select_sources(env.place, args.path, config, env.warn, options.force)
-        if options.title and len(selection.work) != 1:
-            raise BadArguments(f"--title is for one source, here are {len(selection.work)}")
-        return ingest(env.repo, selection, config, options, progress, beat)
+        named = list(paths)
+        to_come = given is not None and args.dry_run and not given.is_there(env.place)
+        for path in paths:
+            resolve_path(env.place, path)
+        if given is not None and not to_come:
+            named.append(given.write(env.place))
+        selection = select_sources(env.place, named, config, env.warn, options.force)
+        n_work = len(selection.work) + to_come
+        if options.title and n_work != 1:
+            raise BadArguments(f"--title is for one source, here are {n_work}")
+        summary = ingest(env.repo, selection, config, options, progress, beat)
+        if given is not None and to_come:
+            given.would_be(env.repo, summary)
+        return summary
 
     if args.dry_run:
         summary = work(lambda: None)

@@ -36,6 +36,11 @@ PORCELAIN = {
 PLUMBING = {
     "hash-section": "hash_section",
     "cat-section": "cat_section",
+    "add-section": "add_section",
+    "update-section": "update_section",
+    "rm-section": "rm_section",
+    "mk-document": "mk_document",
+    "rm-document": "rm_document",
     "ls-sections": "ls_sections",
     "ls-documents": "ls_documents",
     "ls-segments": "ls_segments",

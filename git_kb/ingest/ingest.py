@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from git_kb.ingest.select import Selection, Source
-from git_kb.model.document import ENGLISH, Manifest, SectionRow, docid_of_path
+from git_kb.model.document import ENGLISH, SECTION_FILES, STDIN, Manifest, SectionRow, docid_of_path
 from git_kb.model.source import source_keys, source_of_path
 from git_kb.repo.lockfile import atomic_write, remove_leftovers
 from git_kb.repo.protocol import Repository
@@ -91,7 +91,8 @@ def ingest(
     summary = Summary(n_unchanged=selection.n_unchanged, skipped=list(selection.skipped))
     writer = _Writer(repo, options, summary, beat)
     if not options.dry_run:
-        remove_leftovers(writer.directory)
+        for directory in (DOCUMENTS, STDIN, SECTION_FILES):
+            remove_leftovers(os.path.join(repo.place.work_tree or "", directory))
     gone = _Gone(selection.gone)
     try:
         for done, (source, cut) in enumerate(_cuts(repo, selection.work, config, options)):
@@ -102,7 +103,7 @@ def ingest(
             old, moved_from = source.old, ""
             if old is None and not source.damaged and (match := gone.match(source, cut)) is not None:
                 old, moved_from = match, match.source
-            writer.add(source, cut, _head(source, cut, old, moved_from, options, config.language), old)
+            writer.add(source, cut, document_head(source, cut, old, moved_from, options, config.language), old)
         writer.finish(gone)
     except BaseException:
         writer.abort()
@@ -151,7 +152,7 @@ def _lots(sources: Iterable[tuple[Source, bytes]]) -> Iterator[list[tuple[Source
         yield lot
 
 
-def _head(
+def document_head(
     source: Source, cut: Cut | PackedCut, old: Manifest | None, moved_from: str, options: Options, default_language: str
 ) -> Manifest:
     """Return the new manifest without its sections: what the source says, and what only the old manifest knows."""
@@ -177,7 +178,7 @@ def _head(
     )
 
 
-def _superseding(rows: tuple[SectionRow, ...], old: Manifest, source: str) -> tuple[SectionRow, ...]:
+def superseding(rows: tuple[SectionRow, ...], old: Manifest, source: str) -> tuple[SectionRow, ...]:
     """Return rows with `supersedes`: what the old manifest had under the same source_key, when it said something else."""
     keys = source_keys(source, [row.heading for row in old.sections])
     before = dict(zip(keys, old.sections, strict=True))
@@ -243,7 +244,7 @@ class _Writer:
             text = render_head(head) + cut.rows_text
             (summary.changed if source.damaged else summary.new).append(source.path)
         else:
-            manifest = replace(head, sections=_superseding(cut.rows, old, head.source))
+            manifest = replace(head, sections=superseding(cut.rows, old, head.source))
             text = render_manifest(manifest)
             changed = old != manifest
             if old.source != head.source:
@@ -285,7 +286,7 @@ class _Writer:
                 self.beat()
             write_manifest(self.directory, docid, text)
             if moved is not None:
-                _remove(self.directory, moved)
+                remove_manifest(self.directory, moved)
         self._ready.clear()
         self._size = 0
 
@@ -297,7 +298,7 @@ class _Writer:
             if self.options.prune:
                 self.summary.pruned.append(manifest.source)
                 if not self.options.dry_run:
-                    _remove(self.directory, manifest)
+                    remove_manifest(self.directory, manifest)
             else:
                 self.summary.gone.append(manifest.source)
 
@@ -316,7 +317,7 @@ def write_manifest(directory: str, docid: str, text: bytes) -> None:
     atomic_write(os.path.join(directory, docid + SUFFIX), text, fsync=False)
 
 
-def _remove(directory: str, manifest: Manifest) -> None:
+def remove_manifest(directory: str, manifest: Manifest) -> None:
     try:
         os.unlink(os.path.join(directory, manifest.docid + SUFFIX))
     except FileNotFoundError:

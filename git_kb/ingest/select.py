@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from git_kb.errors import KbError, NewerFormat
 from git_kb.ingest.patterns import compile_patterns
-from git_kb.model.document import Manifest, docid_of_path
+from git_kb.model.document import STDIN, Manifest, docid_of_path
 from git_kb.model.source import path_of_source
 from git_kb.repo import worktree
 from git_kb.repo.config import read_config
@@ -210,6 +210,8 @@ def _list_files(
         name = file.path.decode("utf-8", "surrogateescape")
         # Patterns say which files are wanted; another repository's files are left to it, whatever it is called.
         wanted = not excluded(name) and (included(name) or file.state in OTHER_REPOSITORY)
+        # What came from standard input is there to be a document.
+        wanted = wanted or name.startswith(STDIN)
         if file.path not in named and not wanted and not is_document(file.path):
             continue
         if file.state == worktree.DELETED:
@@ -381,7 +383,7 @@ def _vanished(place: Place, paths: list[str], known: _Known, listed: set[bytes])
         if name in expected:
             continue
         path = path_of_source(known.source(name))
-        if path is None or path in listed or path.startswith(raw):
+        if path is None or path in listed or (path.startswith(raw) and not path.startswith(STDIN.encode())):
             continue
         if any(not s or path == s or path.startswith(s + b"/") for s in scopes) and _is_gone(place, path):
             manifest, _ = known.manifest(name.removesuffix(SUFFIX))

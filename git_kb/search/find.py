@@ -401,7 +401,8 @@ def show(
     contents = _contents(place, view, found, sources or {})
     for f in found:
         if (section := contents.get(f.kbid)) is not None:
-            f.content = section.content.decode("utf-8", "replace")
+            # Base64 is nothing to read: an image is shown by its headings.
+            f.content = section.content.decode("utf-8", "replace") if shows_text(section.mime) else ""
             f.snippet = make_snippet(f.content, f.hit.terms, f.hit.literals)
             if f.hit.literals and not f.hit.fields:
                 from git_kb.search.literal import fields_with
@@ -433,6 +434,11 @@ def _date(asked: Asked) -> None:
     asked.filters.conditions = conditions
     if dates:
         asked.filters.changes = changes_since(asked.place, asked.scope.rev, asked.view.documents(), min(dates))
+
+
+def shows_text(mime: str) -> bool:
+    """Return whether the content of a section of this type is something to read."""
+    return not mime.startswith("image/") or mime.endswith("+xml")
 
 
 def _contents(place: Place, view: View, found: list[Found], sources: Mapping[str, bytes]) -> dict[str, Section]:

@@ -102,6 +102,8 @@ def code_near(found: Found, quoted: Iterable[Sentence], weights: dict[str, float
     the question's weight. Of source code, it is the section. weights: term -> weight of the question's terms.
     """
     content = found.content or ""
+    if not content:
+        return None
     if (found.row.type or found.document.type) not in PROSE_TYPES:
         return _quote(found, Block(CODE, 0, len(content.rstrip("\n")), ""), weights)
     starts = [s.start for s in quoted]

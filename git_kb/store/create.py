@@ -23,6 +23,7 @@ BEGIN, END = "# git-kb: begin", "# git-kb: end"
 # matches counts.
 ATTRIBUTE_LINES = (
     "kb/documents/*.toml text eol=lf linguist-generated merge=kb-manifest",
+    "kb/raw/stdin/sections/*.md text eol=lf",
     "kb/wiki/**/*.md text eol=lf diff=markdown merge=kb-page",
     "kb/wiki/index*.md merge=kb-index",
     "kb/catalog.toml text eol=lf",
