@@ -112,6 +112,39 @@ def _worktree_catalog(place: Place) -> bytes:
         raise DamagedCatalog(f"it cannot be read: {e.strerror or e}") from None
 
 
+def state_config(repo: Repository, state: StateName) -> Config:
+    """Return the configuration of a state; the defaults where it has none. Raises BadConfig, UnknownRevision."""
+    data = state_file(repo, state, CONFIG)
+    return Config() if data is None else parse_config(data)
+
+
+def state_file(repo: Repository, state: StateName, path: str) -> bytes | None:
+    """Return the bytes of a tracked file of ours in a state, None without it. Raises BadConfig for what is no regular file."""
+    if state.rev:
+        entry = repo.entry_at(repo.tree_of(state.rev), path.encode())
+        if entry is None:
+            return None
+        if entry.mode not in (FILE, EXECUTABLE):
+            raise BadConfig("", "cannot be read: not a regular file")
+        return repo.read_blob(entry.oid)
+    if state.cached:
+        _, out = git_at(repo.place, ["ls-files", "-s", "-z", "--", path])
+        for row in out.split(b"\0")[:-1]:
+            mode, oid, stage = row.partition(b"\t")[0].split()
+            if stage != b"0":
+                raise BadConfig("", "has a merge conflict")
+            if mode not in (b"100644", b"100755"):
+                raise BadConfig("", "cannot be read: not a regular file")
+            return repo.read_blob(oid.decode())
+        return None
+    try:
+        return read_regular(os.path.join(repo.place.work_tree or "", path))
+    except FileNotFoundError:
+        return None
+    except OSError as e:
+        raise BadConfig.unreadable(e) from None
+
+
 def worktree_config(place: Place) -> Config:
     """Return the configuration in the work tree; the defaults when there is no file. Raises BadConfig."""
     try:
