@@ -32,6 +32,8 @@ PORCELAIN = {
     "sync": "sync",
     "gc": "gc",
     "hooks": "hooks",
+    "export": "export",
+    "import": "import",
 }
 PLUMBING = {
     "hash-section": "hash_section",

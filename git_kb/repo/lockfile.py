@@ -242,14 +242,18 @@ def atomic_write(path: str, data: bytes | bytearray, fsync: bool = True) -> None
         raise CannotWrite(path, e) from None
 
 
-def remove_leftovers(directory: str) -> None:
-    """Remove what `atomic_write` left beside its files when it was killed. Only where nobody else writes just now."""
+def remove_leftovers(directory: str, of: set[str] | None = None) -> None:
+    """Remove what `atomic_write` left beside its files when it was killed. Only where nobody else writes just now.
+
+    of: names of files; what belongs to others stays.
+    """
     try:
         names = os.listdir(directory)
     except FileNotFoundError:
         return
+    stems = None if of is None else {name[:100] for name in of}
     for name in names:
-        if is_leftover(name):
+        if is_leftover(name) and (stems is None or name[1:-17] in stems):
             os.unlink(os.path.join(directory, name))
 
 

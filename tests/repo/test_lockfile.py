@@ -314,3 +314,14 @@ def test_a_relative_path_and_a_missing_directory(tmp_path, monkeypatch):
     assert (tmp_path / "file").read_bytes() == b"x"
     with pytest.raises(CannotWrite, match="No such file"):
         atomic_write("none/file", b"x")
+
+
+def test_leftovers_of_some_files(tmp_path):
+    """Beside files of the user's, only what is ours goes."""
+    long = "x" * 150
+    ours = [".a.md.0123456789ab.tmp", f".{long[:100]}.0123456789ab.tmp"]
+    others = [".b.md.0123456789ab.tmp", ".a.md.tmp", "a.md", ".a.md.0123456789AB.tmp", ".xa.md.0123456789ab.tmp"]
+    for name in (*ours, *others):
+        (tmp_path / name).write_bytes(b"")
+    lockfile.remove_leftovers(str(tmp_path), {"a.md", long})
+    assert sorted(os.listdir(tmp_path)) == sorted(others)
