@@ -125,6 +125,8 @@ def run(args: argparse.Namespace, env: Env) -> int:
     if "-" in args.path:
         from git_kb.ingest.given import given_source
 
+        if args.commit:
+            raise BadArguments("--commit commits no sources, so what comes from standard input is committed with 'git add kb'")
         if args.path.count("-") > 1:
             raise BadArguments("standard input can be read once")
         given = given_source(env.stdin.read(), args.type or "text/markdown", options.title, config)

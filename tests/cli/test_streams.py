@@ -21,6 +21,11 @@ ARGUMENTS = {
     "recall": ["docs/guide.md"],
     "status": [],
     "log": [],
+    "diff": ["HEAD"],
+    "blame": ["docs/guide.md"],
+    "hooks": ["status"],
+    "export": ["no/such/directory/out"],
+    "import": ["-n", "nothing"],
     "index": ["--rebuild"],
     "fsck": ["--json"],
     "sync": ["--json", "-n", "."],
@@ -38,6 +43,8 @@ ARGUMENTS = {
     "dump-segment": ["seg-"],
     "chunk": ["notes.txt"],
     "tokens": ["notes.txt"],
+    "textconv": ["kb/documents/notes.txt.toml"],
+    "merge-driver": ["manifest", "a", "b", "c"],
 }
 OTHERS = [
     ["-h"],

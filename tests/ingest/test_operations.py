@@ -766,7 +766,7 @@ def test_types_of_standard_input(kb, data, type, code):
 
 
 def test_misuse_is_told(kb):
-    for args in (["ingest", "-", "-"], ["ingest", "--type", "text/csv", "docs"], ["ingest", "-", "docs", "--title", "t"],
+    for args in (["ingest", "-", "-"], ["ingest", "-", "--commit"], ["ingest", "--type", "text/csv", "docs"], ["ingest", "-", "docs", "--title", "t"],
                  ["add-section", "--before", "abcd"], ["add-section", "--replace"], ["mk-document", "x"]):  # fmt: skip
         assert kb.run(*args, stdin=b"# A\n").code == 129, args
     assert not os.path.exists(kb.path("kb/raw"))
