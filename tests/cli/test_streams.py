@@ -27,7 +27,7 @@ ARGUMENTS = {
     "export": ["no/such/directory/out"],
     "import": ["-n", "nothing"],
     "index": ["--rebuild"],
-    "fsck": ["--json"],
+    "fsck": [],
     "sync": ["--json", "-n", "."],
     "gc": ["-n"],
     "hash-section": ["-w", "docs/guide.md"],
