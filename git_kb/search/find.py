@@ -256,6 +256,10 @@ class Asked:
             self.listed = list_entries(view, segments, self.query, self.filters, self.scope.without or frozenset())
         elif self.filters or self.scope.without:
             self.only = _chosen(view, self.filters, self.scope.without or frozenset())
+        if self.filters and not (self.only if self.listed is None else self.listed):
+            from git_kb.search.listing import unmatched
+
+            self.warnings += unmatched(view, self.filters)
         self.loosened = False
         self.corrections: list[Correction] | None = None
         self.answered = ""

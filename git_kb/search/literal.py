@@ -50,9 +50,9 @@ def find_literal(text: str, literal: str) -> Iterator[tuple[int, int]]:
 
 
 def fold(text: str) -> str:
-    """Return text in lower case, where that moves no character."""
+    """Return text in lower case, but for what has more characters there (İ)."""
     lower = text.lower()
-    return lower if len(lower) == len(text) else text
+    return lower if len(lower) == len(text) else "".join([low if len(low := char.lower()) == 1 else char for char in text])
 
 
 def _goes_on(beside: str, edge: str) -> bool:
@@ -167,17 +167,14 @@ def scan(place: Place, view: View, segments: Segments, literals: Iterable[str], 
     complete = True
     n_scanned = 0
     for document, data in sources(place, view, only):
-        n_scanned += len(data)
+        n_scanned += size_of(view, document, data)
         if n_scanned > MAX_SCANNED:
             complete = False
             break
-        for row in rows_with(view, document, data, needles):
+        for row, content in contents_with(place, view, document, data, needles):
             if row.entry_id in counts or (only is not None and row.entry_id not in only):
                 continue
-            section = cut_section(data, row.start, row.end, row.type or document.type, kbid_of_entry(row.entry_id))
-            if section is None:
-                continue
-            text = fold(section.content.decode("utf-8", "replace"))
+            text = fold(content)
             tfs = [sum(1 for _ in find_literal(text, literal)) for literal in literals]
             if any(tfs):
                 counts[row.entry_id] = tfs
@@ -195,8 +192,8 @@ def needle_of(literal: str) -> bytes:
     return max(parts, key=len, default="").rstrip(SELECTORS).encode("utf-8", "surrogatepass")
 
 
-def sources(place: Place, view: View, only: set[bytes] | None) -> Iterator[tuple[ViewDocument, bytes]]:
-    """Yield each document with the bytes it was made of: its blob, or where that is not stored, its sections in their places.
+def sources(place: Place, view: View, only: set[bytes] | None) -> Iterator[tuple[ViewDocument, bytes | None]]:
+    """Yield each document with the bytes it was made of, None where these are not stored.
 
     only: ids of entries; when they are few, their documents are enough.
     """
@@ -207,19 +204,59 @@ def sources(place: Place, view: View, only: set[bytes] | None) -> Iterator[tuple
     with CatFile.at(place) as git:
         for name, _, kind, data in git.read_many(documents):
             for document in documents[name]:
-                yield document, data if kind == "blob" else _assembled(place, view, document)
+                yield document, data if kind == "blob" else None
 
 
-def _assembled(place: Place, view: View, document: ViewDocument) -> bytes:
-    rows = [view.row(number) for number in document.rows]
-    contents = read_contents(place, list(dict.fromkeys(kbid_of_entry(r.entry_id) for r in rows)), lambda: ())
-    whole = bytearray()
+def size_of(view: View, document: ViewDocument, data: bytes | None) -> int:
+    """Return how many bytes a document has."""
+    return view.end_of(document) if data is None else len(data)
+
+
+def contents_with(
+    place: Place, view: View, document: ViewDocument, data: bytes | None, needles: list[bytes], also: Iterable[ViewRow] = ()
+) -> Iterator[tuple[ViewRow, str]]:
+    """Yield (row, content) of the sections of a document in whose lower-case bytes a needle stands, and of the rows `also`.
+
+    Where the source is not at hand, or in another encoding than sections are, these are read from the pool.
+    """
+    wanted = {row.start: row for row in also}
+    if data is not None and _is_utf8(data):
+        unread = []
+        for row in {**wanted, **{row.start: row for row in rows_with(view, document, data, needles)}}.values():
+            section = cut_section(data, row.start, row.end, row.type or document.type, kbid_of_entry(row.entry_id))
+            if section is None:
+                unread.append(row)
+            else:
+                yield row, section.content.decode("utf-8", "replace")
+        # What cutting did more than to take out bytes.
+        yield from ((row, content.decode("utf-8", "replace")) for row, content in _from_pool(place, document, unread))
+        return
+    for row, content in _from_pool(place, document, [view.row(number) for number in document.rows]):
+        lower = content.lower()
+        if row.start in wanted or any(needle in lower for needle in needles):
+            yield row, content.decode("utf-8", "replace")
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Return whether sections are cut from the bytes as they are; UTF-16 without a mark may pass for UTF-8 with zeros."""
+    if data.isascii():
+        return b"\0" not in data
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in data
+
+
+def _from_pool(place: Place, document: ViewDocument, rows: list[ViewRow]) -> Iterator[tuple[ViewRow, bytes]]:
+    """Yield (row, content) of the rows of a document whose sections can be read."""
+    if not rows:
+        return
+    kbids = list(dict.fromkeys(kbid_of_entry(row.entry_id) for row in rows))
+    contents = read_contents(place, kbids, lambda: ((kbid, document.source, document.blob) for kbid in kbids))
     for row in rows:
         if (section := contents.get(kbid_of_entry(row.entry_id))) is not None:
-            whole[len(whole) :] = b" " * (row.start - len(whole))
-            whole += section.content
-            whole[len(whole) :] = b" " * (row.end - len(whole))
-    return bytes(whole)
+            yield row, section.content
 
 
 def rows_with(view: View, document: ViewDocument, data: bytes, needles: list[bytes]) -> list[ViewRow]:

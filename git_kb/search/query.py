@@ -254,6 +254,8 @@ class _Parser:
         self.text, self.query, self.at, self.rules = text, query, 0, rules
         self.stop_words = stop_words(text, rules)
         self.n_demands = 0
+        # Whether this is inside of `-(…)`.
+        self.excludes = False
         # Literals that stood behind a field.
         self.demanded: set[str] = set()
         # How many words may yet have to stand as they are written.
@@ -329,7 +331,8 @@ class _Parser:
 
     def _by_terms(self, group: Group) -> None:
         """Let terms alone count in what is an alternative, or excluded as a whole: say so, and drop what has none."""
-        for nodes, where in ((group.must, "behind a field"), (group.must_not, "in an exclusion")):
+        bare = "in an exclusion" if self.excludes else "in an alternative"
+        for nodes, where in ((group.must, "behind a field"), (group.must_not, "in an exclusion"), (group.should, bare)):
             for node in [node for node in nodes if isinstance(node, Atom) and node.written]:
                 shown = shortened(node.written, MAX_SHOWN)
                 if node.readings:
@@ -339,6 +342,7 @@ class _Parser:
                 node.written = ""
         group.must = [node for node in group.must if not isinstance(node, Atom) or node.readings]
         group.must_not = [node for node in group.must_not if not isinstance(node, Atom) or node.readings]
+        group.should = [node for node in group.should if node.readings]
 
     def _is_or(self) -> bool:
         after = self.text[self.at + 2 : self.at + 3]
@@ -381,6 +385,13 @@ class _Parser:
             return False
         after = text[at + 1]
         named = after in ".#$@" and text[at + 2 : at + 3].isalnum()
+        if after.isascii() and not (after.isalnum() or after.isspace() or after in '_(-"' or named):
+            end = next((i for i in range(at, len(text)) if text[i].isspace()), len(text))
+            rest = text[at + 1 : end]
+            # `->` and `-=` are operators of their own.
+            if rest not in (">", "=") and rest.strip(PUNCTUATION) and not any(map(str.isalnum, rest)):
+                shown = shortened(rest, MAX_SHOWN)
+                self._warn(f"'-{shown}' is looked for as it is written; to leave out '{shown}', quote it: -\"{shown}\"")
         if not (after.isalnum() or after in "_(" or after in OPENING or named or (not after.isascii() and _is_symbol(after, 0))):
             return False
         self.at += 1
@@ -391,10 +402,16 @@ class _Parser:
         if depth >= MAX_DEPTH:
             self._warn(f"parentheses deeper than {MAX_DEPTH} are passed over")
             return None
+        outside, self.excludes = self.excludes, self.excludes or negative
         inside = self.sequence(depth + 1)
+        self.excludes = outside
         if not negative:
             return inside
         group = Group()
+        if not inside.must and not inside.must_not:
+            # Without an OR, parentheses change nothing.
+            group.must_not += inside.should
+            return group
         self._by_terms(inside)
         if inside:
             group.must_not.append(inside)
@@ -403,7 +420,7 @@ class _Parser:
     def _field(self) -> int | str | None:
         """Step over `name:` when something follows it; returns the field's number or the filter's name."""
         colon = self.text.find(":", self.at, self.at + 10)
-        name = self.text[self.at : colon] if colon > 0 else ""
+        name = self.text[self.at : colon].lower() if colon > 0 else ""
         after = self.text[colon + 1 : colon + 2]
         if (name not in FIELDS and name not in FILTERS) or not after or after.isspace() or after in "()":
             return None
@@ -428,14 +445,17 @@ class _Parser:
                 self._warn("'*' means nothing inside quotes")
             slop = self._slop()
             written = ""
-            if field is None and not negative:
+            bare = field is None and not negative
+            if bare and not self.excludes:
                 self._note_literal(" ".join(inside.split()), found)
+                if slop and literal_of(" ".join([word.rstrip(_ENDING) for word in inside.split()])):
+                    self._warn("in a phrase with a gap symbols do not count, only letters and digits")
             else:
-                written = self._written(" ".join(inside.split()), found, negative, slop)
+                written = self._written(" ".join(inside.split()), found, negative or self.excludes, slop)
             if not found and not written:
                 return []
             if written:
-                return [(Atom(found, field, written=written), True)]
+                return [(Atom(found, field, written=written), not bare)]
             if max(map(len, found)) == 1 and field is None and not negative:
                 return [(Atom(found), False)]
             return [(Atom(found, field, slop), True)]
@@ -452,10 +472,10 @@ class _Parser:
                 also = _stems_of_longer(cut[0], begun, self.rules) if is_prefix else ()
                 return [(Atom(begun, field, 0, is_prefix, also=also), is_prefix and field is not None)]
             self._warn("'*' needs two letters before it")
-        if field is not None or negative:
+        if field is not None or negative or (self.excludes and not word.isalnum()):
             found = self._readings(word)
-            written = self._written(word, found, negative, 0)
-            return [(Atom(found, field, written=written), True)] if found or written else []
+            written = self._written(word, found, negative or self.excludes, 0)
+            return [(Atom(found, field, written=written), field is not None or negative)] if found or written else []
         if not word.isalnum():
             self._note_literal(word, self._readings(word))
         stop = word.casefold().strip(PUNCTUATION) in self.stop_words
@@ -589,7 +609,7 @@ def literal_of(written: str) -> str:
             text = text[:-1].rstrip(_ENDING)
         # What stands between the parentheses of a call is no part of its name.
         text = text.removesuffix("()") + "(" if text.endswith("()") else text
-    return text if any(_is_symbol(text, at) for at in range(len(text))) else ""
+    return text if any(_is_symbol(text, at) for at in range(len(text))) or (text and not text.strip("_")) else ""
 
 
 def _is_symbol(text: str, at: int) -> bool:

@@ -11,10 +11,10 @@ from itertools import compress
 from git_kb.index.build import context_of, split_context
 from git_kb.index.segments import Segments
 from git_kb.index.view import View, ViewDocument, ViewRow
-from git_kb.model.section import cut_section, kbid_of_entry
+from git_kb.model.section import kbid_of_entry
 from git_kb.repo.discover import Place
 from git_kb.search import literal as literals
-from git_kb.search.literal import find_literal, fold, needle_of, rows_with, sources
+from git_kb.search.literal import contents_with, find_literal, fold, needle_of, size_of, sources
 from git_kb.search.match import Lists, candidates, candidates_of_all
 from git_kb.search.query import FIELDS, Atom, Query, Written
 from git_kb.store.content import read_contents
@@ -135,20 +135,15 @@ def _through_sources(place: Place, view: View, written: list[Written], chosen: s
     seen: set[bytes] = set()
     n_scanned = 0
     for document, data in sources(place, view, None):
-        n_scanned += len(data)
+        n_scanned += size_of(view, document, data)
         if n_scanned > literals.MAX_SCANNED:
             yield None, None, ""
             return
-        rows = rows_with(view, document, data, needles)
-        if heads:
-            rows += _rows_below(view, document, heads)
-        for row in rows:
-            if row.entry_id not in chosen or row.entry_id in seen:
-                continue
-            section = cut_section(data, row.start, row.end, row.type or document.type, kbid_of_entry(row.entry_id))
-            if section is not None:
+        also = _rows_below(view, document, heads) if heads else []
+        for row, content in contents_with(place, view, document, data, needles, also):
+            if row.entry_id in chosen and row.entry_id not in seen:
                 seen.add(row.entry_id)
-                yield row, document, section.content.decode("utf-8", "replace")
+                yield row, document, content
 
 
 def _through_headings(place: Place, view: View, written: list[Written], chosen: set[bytes]) -> _Texts:

@@ -122,13 +122,16 @@ def _read_yaml(text: str, start: int) -> FrontMatter | None:
 # Not "'#,:[\]{} nor what begins something in YAML, nor what its reader takes for a line end or refuses.
 _CHAR = r"[ !$-&(-+\--9;-Z^-z|~\u00a1-\u2027\u2030-\ud7ff\ue000-\ufefe\uff00-\uffef\U00010000-\U0010fffd]"
 _QUOTED = rf"\"(?:{_CHAR}|[#,:\[\]{{}}'])*\"|'(?:{_CHAR}|[#,:\[\]{{}}\"])*'"
-_PLAIN = rf"[A-Za-z0-9](?:{_CHAR}|[,\[\]{{}}'\"]|:(?! |\Z)|(?<! )#)*"
-_FLOW_ITEM = rf"(?:{_QUOTED}|[A-Za-z0-9]{_CHAR}*)"
+# Neither ends in a blank, or a run of blanks could be taken apart in as many ways as it has.
+_INK = _CHAR.replace("[ !", "[!")
+_PLAIN = rf"[A-Za-z0-9](?: *(?:{_INK}|[,\[\]{{}}'\"]|:(?! |\Z)|(?<! )#))*"
+_FLOW_WORD = rf"[A-Za-z0-9](?: *{_INK})*"
+_FLOW_ITEM = rf"(?:{_QUOTED}|{_FLOW_WORD})"
 _KEY_LINE = re.compile(
     rf"([A-Za-z][A-Za-z0-9_.-]{{0,60}}):(?: +(?:({_QUOTED})|({_PLAIN})|\[ *((?:(?:{_FLOW_ITEM} *, *)*{_FLOW_ITEM})?) *\]))? *"
 )
 _ITEM_LINE = re.compile(rf"( {{0,8}})- +(?:({_QUOTED})|({_PLAIN})) *")
-_ITEM = re.compile(rf"({_QUOTED})|([A-Za-z0-9]{_CHAR}*)")
+_ITEM = re.compile(rf"({_QUOTED})|({_FLOW_WORD})")
 
 
 def _load_simple_yaml(block: str) -> dict[str, Any] | None:
@@ -208,8 +211,12 @@ def _yaml_reason(e: Exception, block: str) -> str:
 
 
 # A key at the left margin, as the reader of a warning looks for it.
-_YAML_KEY = re.compile(r"[\"']?([^\s#:\-\[\]{}][^:\n]*?)[\"']?[ \t]*:(?:\s|\Z)")
-_TOML_KEY = re.compile(r"[ \t]*([^\s#=\[][^=\n]*?)[ \t]*=")
+# What stands before the colon or equals sign is trimmed by `_where`: a pattern that does would try each blank as the first.
+_YAML_KEY = re.compile(r"[\"']?([^\s#:\-\[\]{}][^:\n]*):(?:\s|\Z)")
+_TOML_KEY = re.compile(r"[ \t]*([^\s#=\[][^=\n]*)=")
+
+
+_QUOTE_MARKS = "\"'"
 
 
 def _where(block: str, at: int, key_line: re.Pattern[str]) -> str:
@@ -219,7 +226,10 @@ def _where(block: str, at: int, key_line: re.Pattern[str]) -> str:
     n = min(text.count("\n", 0, at), len(lines) - 1)
     for line in reversed(lines[: n + 1]):
         if m := key_line.match(line):
-            return f"line {n + 2}, key '{m[1]}': "
+            key = m[1].rstrip(" \t")
+            return (
+                f"line {n + 2}, key '{key.removesuffix(key[-1]) if key_line is _YAML_KEY and key[-1] in _QUOTE_MARKS else key}': "
+            )
         if line and line[0] not in " \t-]}":
             break  # text at the margin belongs to no key above it
     return f"line {n + 2}: "

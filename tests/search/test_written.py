@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kb import Kb
+from kb import Kb, forget_source
 
 from git_kb.search import literal, written
 from git_kb.search.find import find
@@ -186,3 +186,32 @@ def test_a_look_that_ends_at_its_budget_says_so(kb, monkeypatch, query):
     monkeypatch.setattr(literal, "MAX_SCANNED", 10)
     monkeypatch.setattr(written, "MAX_READ", 0)
     assert "only a part of the sections" in kb.run("search", "--", query).err
+
+
+ENCODED = {
+    "utf-8": "# Page\n\nCafé daily =~= C++ and Foo.BAR() there.\n",
+    "latin-1": "# Page\n\nCafé daily =~= C++ and Foo.BAR() there.\n",
+    "utf-16": "# Page\n\nCafé daily =~= C++ and Foo.BAR() there.\n",
+    "utf-8-sig": "# Page\n\nİstanbul daily =~= C++ and Foo.BAR() there.\n",
+    "gb18030": "# Page\n\n蜂蜜 daily =~= C++ and Foo.BAR() there. 蜂蜜和蜂巢在这里，蜂王也在这里。\n",
+}
+
+
+@pytest.mark.parametrize("max_read", [4000, -1])
+@pytest.mark.parametrize("stored", [True, False])
+def test_sources_of_any_encoding_are_looked_through(tmp_path, monkeypatch, max_read, stored):
+    """However many candidates there are, and whether git has the sources or not."""
+    monkeypatch.setattr(written, "MAX_READ", max_read)
+    files = {f"{encoding}.txt": text.encode(encoding) for encoding, text in ENCODED.items()}
+    kb = Kb.create(tmp_path / "r", {**files, "other.txt": "# Other\n\nNothing of it, daily: C and Foo bar.\n"})
+    kb.ok("init", "-q")
+    kb.ok("ingest", "-q")
+    if not stored:
+        for name in (*files, "other.txt"):
+            forget_source(kb, name)
+    for query in ("=~=", "daily body:C++", "daily body:foo.bar(", "daily -Nothing body:=~="):
+        found = {row["source"] for row in kb.json("search", "--limit", "20", query)["results"]}
+        assert found == set(files), query
+    for query in ("daily -C++", "daily -foo.bar(", 'daily -"=~="'):
+        found = {row["source"] for row in kb.json("search", "--limit", "20", query)["results"]}
+        assert found == {"other.txt"}, query

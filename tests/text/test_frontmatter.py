@@ -223,3 +223,26 @@ def test_any_text(text):
         pass
     except Exception as e:
         assert type(e).__module__.startswith("yaml")  # noqa: PT017
+
+
+# Each was read in a time that grew with a power of its length, or of 2.
+ENDLESS = {
+    "list": "tags: [" + "a , " * 5000 + "b: c]",
+    "list and comment": "tags: [" + "a , " * 5000 + "#all]",
+    "comment behind blanks": "title: a" + " " * 100_000 + "# c",
+    "control behind blanks": "title: a" + " " * 100_000 + "\x07",
+    "blanks in a list": "tags: [a" + " " * 100_000 + "#]",
+    "blanks in an item": "tags:\n  - a" + " " * 100_000 + "# c",
+    "blanks in no key": "x: @y\na" + " " * 100_000 + "b",
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_no_block_takes_for_ever(kind):
+    front = read_front_matter(f"---\n{ENDLESS[kind]}\n---\n")
+    assert front.kind == "yaml"
+
+
+def test_no_toml_takes_for_ever():
+    front = read_front_matter("+++\nx = [\na" + " " * 100_000 + "b\n+++\n")
+    assert front.warnings
