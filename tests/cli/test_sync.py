@@ -245,7 +245,6 @@ def test_many_processes_at_once(tmp_path, remote):
     done = [(p.communicate(timeout=120), p.returncode) for p in running]
     assert [code for _, code in done] == [0] * 8, done
     assert sections(remote) == everything
-    assert max(json.loads(out)["tries"] for (out, _), _ in done) > 1
     for clone in clones:
         clone.sync()
     assert {clone.pool() for clone in clones} == {git("rev-parse", REF, cwd=remote)}
